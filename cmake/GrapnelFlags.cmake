@@ -1,0 +1,23 @@
+# How every target of the project is compiled. The presets choose build type and sanitizers.
+set(GRAPNEL_SANITIZE "" CACHE STRING "Sanitizers for every target: empty, address,undefined or thread")
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+set(CMAKE_INSTALL_LIBDIR lib)
+
+find_program(GRAPNEL_CCACHE ccache)
+if(GRAPNEL_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${GRAPNEL_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${GRAPNEL_CCACHE})
+endif()
+
+add_library(grapnel_flags INTERFACE)
+target_compile_options(grapnel_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -fvisibility=hidden)
+if(GRAPNEL_SANITIZE)
+  target_compile_options(grapnel_flags INTERFACE -fsanitize=${GRAPNEL_SANITIZE} -fno-omit-frame-pointer -g)
+  target_link_options(grapnel_flags INTERFACE -fsanitize=${GRAPNEL_SANITIZE})
+endif()

@@ -1,0 +1,48 @@
+# What `cmake --install` puts under a prefix: include/, lib/ (always lib), bin/, the CMake package, the pkg-config file.
+#
+# The package and the pkg-config file find their prefix from where they lie, so an installed tree may be moved. Included last,
+# when every target is there; a target that a build leaves out is not installed.
+include(CMakePackageConfigHelpers)
+
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION include
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
+
+# Build tree and installed tree have the same shape, bin/ beside lib/, so one relative search path does for both.
+function(grapnel_relocatable target)
+  set_target_properties(${target} PROPERTIES
+    BUILD_WITH_INSTALL_RPATH ON
+    INSTALL_RPATH "$ORIGIN/../lib"
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+endfunction()
+
+# grapnel_install_program(target name-in-bin)
+function(grapnel_install_program target name)
+  if(TARGET ${target})
+    grapnel_relocatable(${target})
+    install(PROGRAMS $<TARGET_FILE:${target}> DESTINATION bin RENAME ${name})
+  endif()
+endfunction()
+
+grapnel_install_program(grapnel_tool grapnel)
+grapnel_install_program(lu grapnel-lu)
+
+if(TARGET grapnel_shared)
+  grapnel_relocatable(grapnel_shared)
+  set_target_properties(grapnel_shared PROPERTIES
+    VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  install(TARGETS grapnel_shared LIBRARY DESTINATION lib)
+
+  set(package_folder lib/cmake/grapnel)
+  configure_package_config_file(
+    ${PROJECT_SOURCE_DIR}/cmake/grapnelConfig.cmake.in ${PROJECT_BINARY_DIR}/package/grapnelConfig.cmake
+    INSTALL_DESTINATION ${package_folder} NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+  write_basic_package_version_file(
+    ${PROJECT_BINARY_DIR}/package/grapnelConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/grapnel.pc.in ${PROJECT_BINARY_DIR}/package/grapnel.pc @ONLY)
+  install(FILES
+    ${PROJECT_BINARY_DIR}/package/grapnelConfig.cmake
+    ${PROJECT_BINARY_DIR}/package/grapnelConfigVersion.cmake
+    DESTINATION ${package_folder})
+  install(FILES ${PROJECT_BINARY_DIR}/package/grapnel.pc DESTINATION lib/pkgconfig)
+endif()

@@ -1,0 +1,140 @@
+#include "base/config.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+
+#include "base/units.hpp"
+
+namespace grapnel::base {
+namespace {
+
+// One row of the table: the texts, and how the member is read and shown.
+struct Variable {
+  const char* name;
+  const char* meaning;
+  const char* takes;
+  std::function<bool(Config&, std::string_view)> parse;
+  std::function<std::string(const Config&)> show;
+};
+
+template <typename Integer>
+bool parse_integer(std::string_view text, Integer low, Integer high, Integer& out) {
+  Integer value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < low || value > high) return false;
+  out = value;
+  return true;
+}
+
+template <typename Integer>
+Variable integer(const char* name, const char* meaning, const char* takes, Integer Config::*member, Integer low,
+                 std::type_identity_t<Integer> high) {
+  return {name, meaning, takes,
+          [=](Config& config, std::string_view text) { return parse_integer(text, low, high, config.*member); },
+          [=](const Config& config) { return std::to_string(config.*member); }};
+}
+
+template <typename Enum>
+struct Choice {
+  const char* text;
+  Enum value;
+};
+
+template <typename Enum>
+Variable choice(const char* name, const char* meaning, const char* takes, Enum Config::*member,
+                std::vector<Choice<Enum>> choices) {
+  return {name, meaning, takes,
+          [=](Config& config, std::string_view text) {
+            for (const auto& option : choices) {
+              if (text == option.text) {
+                config.*member = option.value;
+                return true;
+              }
+            }
+            return false;
+          },
+          [=](const Config& config) {
+            for (const auto& option : choices) {
+              if (config.*member == option.value) return std::string(option.text);
+            }
+            return std::string("?");
+          }};
+}
+
+Variable flag(const char* name, const char* meaning, bool Config::*member) {
+  return choice<bool>(name, meaning, "0|1", member, {{"0", false}, {"1", true}});
+}
+
+Variable log_level() {
+  return {"GRAPNEL_LOG", "what is written to stderr", "error|warn|info|debug",
+          [](Config& config, std::string_view text) {
+            for (const char* level : {"error", "warn", "info", "debug"}) {
+              if (text == level) {
+                config.log = text;
+                return true;
+              }
+            }
+            return false;
+          },
+          [](const Config& config) { return config.log; }};
+}
+
+const std::vector<Variable>& table() {
+  static const std::vector<Variable> variables = {
+      integer("GRAPNEL_NODES", "virtual nodes per machine (0: the machine is one node)", "0..4096", &Config::nodes, 0,
+              4096),
+      choice<ProgressMode>(
+          "GRAPNEL_PROGRESS", "how a node's server waits for messages", "poll|event|adaptive", &Config::progress,
+          {{"poll", ProgressMode::poll}, {"event", ProgressMode::event}, {"adaptive", ProgressMode::adaptive}}),
+      choice<TransportKind>("GRAPNEL_TRANSPORT", "what carries messages between nodes", "ucx|sim", &Config::transport,
+                            {{"ucx", TransportKind::ucx}, {"sim", TransportKind::sim}}),
+      choice<FenceKind>("GRAPNEL_FENCE", "how a fence asks the dirty nodes", "serial|overlapped", &Config::fence,
+                        {{"serial", FenceKind::serial}, {"overlapped", FenceKind::overlapped}}),
+      integer<std::uint32_t>("GRAPNEL_FENCE_WINDOW", "fence requests in flight at once (overlapped)", "1..4096",
+                             &Config::fence_window, 1, 4096),
+      integer<std::uint64_t>("GRAPNEL_SPIN_NS", "how long a waiter spins before it sleeps", "0..1000000000",
+                             &Config::spin_ns, 0, kSecond_ns),
+      integer<std::size_t>("GRAPNEL_CHUNK_BYTES", "data in one message at most", "1024..65536", &Config::chunk_bytes,
+                           kKiB, 64 * kKiB),
+      integer<std::size_t>("GRAPNEL_WINDOW_BYTES", "unacknowledged bytes of one rank at one node's server",
+                           "131072..1073741824", &Config::window_bytes, 128 * kKiB, kGiB),
+      integer<std::size_t>("GRAPNEL_POOL_BYTES", "addresses set aside for segments (not memory)",
+                           "16777216..70368744177664", &Config::pool_bytes, 16 * kMiB, std::size_t{1} << 46),
+      flag("GRAPNEL_NATIVE_RMA", "use the transport's own put and get where hardware does them", &Config::native_rma),
+      flag("GRAPNEL_STATS", "print the operation table when the job ends", &Config::stats),
+      log_level(),
+  };
+  return variables;
+}
+
+}  // namespace
+
+Result<Config> Config::from_environment(const std::function<const char*(const char*)>& lookup) {
+  Config config;
+  for (const Variable& variable : table()) {
+    const char* text = lookup ? lookup(variable.name) : std::getenv(variable.name);
+    if (text == nullptr) continue;
+    if (!variable.parse(config, text)) {
+      return Status(Code::invalid_argument,
+                    fmt::format("{}=\"{}\" cannot be used; it takes {}", variable.name, text, variable.takes));
+    }
+  }
+  return config;
+}
+
+std::vector<Config::Row> Config::rows() const {
+  const Config standard;
+  std::vector<Row> rows;
+  for (const Variable& variable : table()) {
+    rows.push_back({variable.name, variable.meaning, variable.takes, variable.show(standard), variable.show(*this)});
+  }
+  return rows;
+}
+
+}  // namespace grapnel::base

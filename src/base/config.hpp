@@ -1,0 +1,45 @@
+// The one table of settings: every GRAPNEL_ variable with its meaning, its default and the value in force.
+//
+// `Config::from_environment` reads them once, at start; a value that cannot be read is an error that names the
+// variable, what it got and what it takes. `grapnel info` prints `Config::rows()`. A setting that is not in this table
+// does not exist.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "grapnel/status.hpp"
+
+namespace grapnel::base {
+
+enum class ProgressMode { poll, event, adaptive };
+enum class TransportKind { ucx, sim };
+enum class FenceKind { serial, overlapped };
+
+struct Config {
+  int nodes = 0;                                   ///< virtual nodes per machine; 0 = the machine is one node
+  ProgressMode progress = ProgressMode::adaptive;  ///< how a node's server waits
+  TransportKind transport = TransportKind::ucx;
+  FenceKind fence = FenceKind::overlapped;
+  std::uint32_t fence_window = 16;                ///< fence requests in flight at once
+  std::uint64_t spin_ns = 20'000;                 ///< how long a waiter spins before it sleeps
+  std::size_t chunk_bytes = 64 * 1024;            ///< data in one message at most
+  std::size_t window_bytes = 1024 * 1024;         ///< unacknowledged request and reply bytes of one origin at one node
+  std::size_t pool_bytes = std::size_t{1} << 38;  ///< addresses set aside for segments (not memory)
+  bool native_rma = true;                         ///< use the transport's own put and get where hardware does them
+  bool stats = false;                             ///< print the operation table at the end
+  std::string log = "warn";
+
+  /// `lookup` answers a variable's text, or null; the default reads the process environment.
+  static Result<Config> from_environment(const std::function<const char*(const char*)>& lookup = {});
+
+  struct Row {
+    std::string variable, meaning, takes, standard, value;
+  };
+  std::vector<Row> rows() const;
+};
+
+}  // namespace grapnel::base

@@ -1,0 +1,40 @@
+#include "base/log.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+
+namespace grapnel::base {
+namespace {
+
+// The level belongs to the process, like stderr itself. Relaxed: a line more or less around a change does no harm.
+std::atomic<LogLevel> threshold{LogLevel::warn};
+thread_local std::string thread_identity;
+
+const char* name_of(LogLevel level) {
+  switch (level) {
+    case LogLevel::error: return "error";
+    case LogLevel::warn: return "warning";
+    case LogLevel::info: return "info";
+    case LogLevel::debug: return "debug";
+  }
+  return "?";
+}
+
+}  // namespace
+
+void log_set_level(LogLevel level) { threshold.store(level, std::memory_order_relaxed); }
+
+void log_set_identity(std::string identity) { thread_identity = std::move(identity); }
+
+bool log_enabled(LogLevel level) { return level <= threshold.load(std::memory_order_relaxed); }
+
+void log_write(LogLevel level, std::string_view text) {
+  const std::string line = thread_identity.empty()
+                               ? fmt::format("grapnel {}: {}\n", name_of(level), text)
+                               : fmt::format("grapnel[{}] {}: {}\n", thread_identity, name_of(level), text);
+  // A log line that cannot be written has nowhere to be reported.
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+}  // namespace grapnel::base
