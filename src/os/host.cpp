@@ -1,0 +1,112 @@
+#include "os/host.hpp"
+
+#include <fmt/format.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "os/internal/cpu_set.hpp"
+#include "os/internal/deadline.hpp"
+#include "os/internal/unix_socket.hpp"
+
+namespace grapnel::os {
+namespace {
+
+static_assert(sizeof(Word) == 4 && Word::is_always_lock_free, "a futex is a plain 32-bit word");
+
+// The shared kind of futex (not FUTEX_PRIVATE_FLAG): the words lie in memory of several processes.
+long futex(Word& word, int operation, std::uint32_t value, const timespec* timeout) {
+  return ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, timeout, nullptr, 0);
+}
+
+class RealThread final : public Thread {
+ public:
+  // 15 characters are what the kernel keeps of a name.
+  RealThread(const std::string& name, std::function<void()> body) : name_(name.substr(0, 15)), body_(std::move(body)) {}
+  ~RealThread() override {
+    if (started_) ::pthread_join(thread_, nullptr);
+  }
+
+  Status start(const std::vector<int>& cpus) {
+    pthread_attr_t attributes;
+    ::pthread_attr_init(&attributes);
+    int error = 0;
+    if (!cpus.empty()) {
+      const internal::CpuSet set(cpus);
+      error = ::pthread_attr_setaffinity_np(&attributes, set.bytes(), set.get());
+    }
+    if (error == 0) error = create(attributes);
+    ::pthread_attr_destroy(&attributes);
+    if (error != 0) return internal::system_error(fmt::format("starting the thread {}", name_).c_str(), error);
+    started_ = true;
+    return {};
+  }
+
+ private:
+  // The program's signal handlers were written for the program's threads: ours take no signal but those that a thread
+  // causes itself. The mask is inherited, so it is set around the creation.
+  int create(const pthread_attr_t& attributes) {
+    sigset_t blocked;
+    sigset_t before;
+    ::sigfillset(&blocked);
+    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) ::sigdelset(&blocked, own);
+    ::pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    const int error = ::pthread_create(&thread_, &attributes, &RealThread::run, this);
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return error;
+  }
+
+  static void* run(void* self) {
+    auto* thread = static_cast<RealThread*>(self);
+    ::pthread_setname_np(::pthread_self(), thread->name_.c_str());
+    thread->body_();
+    return nullptr;
+  }
+
+  const std::string name_;
+  const std::function<void()> body_;
+  pthread_t thread_{};
+  bool started_ = false;
+};
+
+class RealHost final : public Host {
+ public:
+  std::uint64_t now_ns() override { return internal::monotonic_ns(); }
+
+  void relax() override {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("isb" ::: "memory");  // `yield` is a no-op on most cores; isb waits about as long as x86's pause
+#endif
+  }
+
+  void yield() override { ::sched_yield(); }
+
+  void wait(Word& word, std::uint32_t seen, std::uint64_t timeout_ns) override {
+    // Every outcome (woken, changed before, signal, timeout) means the same to the caller: look again.
+    const timespec timeout = internal::timespec_of(timeout_ns);
+    futex(word, FUTEX_WAIT, seen, &timeout);
+  }
+
+  void wake(Word& word) override { futex(word, FUTEX_WAKE, INT32_MAX, nullptr); }
+
+  Result<std::unique_ptr<Thread>> start(const std::string& name, const std::vector<int>& cpus,
+                                        std::function<void()> body) override {
+    auto thread = std::make_unique<RealThread>(name, std::move(body));
+    if (Status status = thread->start(cpus); !status.ok()) return status;
+    return std::unique_ptr<Thread>(std::move(thread));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Host> make_real_host() { return std::make_unique<RealHost>(); }
+
+}  // namespace grapnel::os

@@ -1,0 +1,57 @@
+// What the machine does for a rank, as far as a test wants to own it: time, sleeping, waking, threads.
+//
+// Two implementations: the real one (clock, futex, pthread), and the simulated one, where one thread runs at a time,
+// the clock is virtual and every call is a point where another thread may be chosen. Nothing above this layer reads a
+// clock, sleeps or starts a thread in another way, so that the whole runtime can run under either.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "grapnel/status.hpp"
+
+namespace grapnel::os {
+
+/// A word in shared memory that one sleeps on. 32 bits, as the futex wants it.
+using Word = std::atomic<std::uint32_t>;
+
+/// A thread that was started through a Host; the destructor joins it.
+class Thread {
+ public:
+  virtual ~Thread() = default;
+};
+
+class Host {
+ public:
+  virtual ~Host() = default;
+
+  /// Monotonic, ns. Any thread.
+  virtual std::uint64_t now_ns() = 0;
+
+  /// One step of a spin: the processor's pause instruction; a yield point in the simulator.
+  virtual void relax() = 0;
+
+  /// Gives the processor to whoever else wants it.
+  virtual void yield() = 0;
+
+  /// Sleeps while `word` holds `seen`, until woken, at most `timeout_ns`. May return early: the caller rechecks. Works
+  /// between processes that share the word. Partner: `wake`.
+  virtual void wait(Word& word, std::uint32_t seen, std::uint64_t timeout_ns) = 0;
+
+  /// Wakes everyone who sleeps on `word`; the caller has stored the new value before. One system call: callers that
+  /// know that nobody sleeps leave it out.
+  virtual void wake(Word& word) = 0;
+
+  /// Starts a thread named `name` (15 characters at most) that may run on every CPU of `cpus` (empty: the caller's).
+  virtual Result<std::unique_ptr<Thread>> start(const std::string& name, const std::vector<int>& cpus,
+                                                std::function<void()> body) = 0;
+};
+
+/// The machine itself. Stateless; any thread.
+std::unique_ptr<Host> make_real_host();
+
+}  // namespace grapnel::os

@@ -1,0 +1,116 @@
+#include "os/stream.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/units.hpp"
+#include "os/internal/deadline.hpp"
+#include "os/internal/unix_socket.hpp"
+
+namespace grapnel::os {
+namespace {
+
+using internal::Deadline;
+using internal::system_error;
+
+// Time between two tries to connect to a listener that is not there yet.
+constexpr std::uint64_t kRetry_ns = base::kMillisecond_ns;
+
+Status closed() { return Status(Code::peer_dead, "the other end of a local connection is closed"); }
+
+}  // namespace
+
+Result<Connection> Connection::adopt(Descriptor socket) {
+  ucred peer{};
+  socklen_t bytes = sizeof peer;
+  if (::getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0) {
+    return system_error("asking who is at the other end of a local connection", errno);
+  }
+  if (peer.uid != ::geteuid()) {
+    return Status(Code::refused, fmt::format("a local connection leads to user {}, not {}", peer.uid, ::geteuid()));
+  }
+  return Connection(std::move(socket), peer.pid);
+}
+
+Result<Connection> Connection::connect(const std::string& name, std::uint64_t timeout_ns) {
+  const auto address = internal::abstract_address(name);
+  if (!address) return address.status();
+  const Deadline deadline(timeout_ns);
+  auto socket = internal::create_socket(SOCK_SEQPACKET);
+  if (!socket) return socket.status();
+  while (::connect(socket->number(), address->get(), address->bytes) != 0) {
+    const int error = errno;
+    if (error == EINTR) continue;
+    // Not there yet, or its queue of connections is full.
+    if (error != ECONNREFUSED && error != EAGAIN) return system_error("connecting to a local process", error);
+    if (!deadline.pause(kRetry_ns)) {
+      return Status(Code::timed_out, error == EAGAIN ? "a local process does not accept connections"
+                                                     : "a local process does not listen for connections");
+    }
+  }
+  return adopt(*std::move(socket));
+}
+
+Status Connection::send(ByteView packet, std::uint64_t timeout_ns) const {
+  if (packet.empty() || packet.size() > kMaxPacketBytes) {
+    return Status(Code::invalid_argument,
+                  fmt::format("a packet has 1 to {} bytes, not {}", kMaxPacketBytes, packet.size()));
+  }
+  const Deadline deadline(timeout_ns);
+  while (::send(socket_.number(), packet.data(), packet.size(), MSG_NOSIGNAL) < 0) {
+    const int error = errno;
+    if (error == EINTR) continue;
+    if (error == EPIPE || error == ECONNRESET) return closed();
+    if (error != EAGAIN) return system_error("sending to a local process", error);
+    if (!deadline.wait_for(socket_.number(), POLLOUT)) {
+      return Status(Code::timed_out, "a local process does not read its connection");
+    }
+  }
+  return {};
+}
+
+Result<Bytes> Connection::receive(std::uint64_t timeout_ns) const {
+  const Deadline deadline(timeout_ns);
+  Bytes packet(kMaxPacketBytes);
+  while (true) {
+    const ssize_t got = ::recv(socket_.number(), packet.data(), packet.size(), 0);
+    if (got > 0) {
+      packet.resize(static_cast<std::size_t>(got));
+      return packet;
+    }
+    if (got == 0 || errno == ECONNRESET) return closed();
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN) return system_error("receiving from a local process", errno);
+    if (!deadline.wait_for(socket_.number(), POLLIN)) {
+      return Status(Code::timed_out, "nothing came over a local connection in time");
+    }
+  }
+}
+
+Result<Listener> Listener::listen(const std::string& name) {
+  auto socket = internal::create_bound_socket(SOCK_SEQPACKET, name);
+  if (!socket) return socket.status();
+  if (::listen(socket->number(), SOMAXCONN) != 0) return system_error("listening for local connections", errno);
+  return Listener(*std::move(socket));
+}
+
+Result<Connection> Listener::accept(std::uint64_t timeout_ns) const {
+  const Deadline deadline(timeout_ns);
+  while (true) {
+    Descriptor socket(::accept4(socket_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (socket.valid()) {
+      auto connection = Connection::adopt(std::move(socket));
+      if (connection.ok() || connection.status().code() != Code::refused) return connection;
+      continue;
+    }
+    if (errno == EINTR || errno == ECONNABORTED) continue;
+    if (errno != EAGAIN) return system_error("accepting a local connection", errno);
+    if (!deadline.wait_for(socket_.number(), POLLIN)) {
+      return Status(Code::timed_out, "no local process connected in time");
+    }
+  }
+}
+
+}  // namespace grapnel::os
