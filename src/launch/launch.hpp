@@ -1,0 +1,105 @@
+// Who is in the job and where: rank, size, node map; exchange of small values; the node's shared memory; liveness.
+//
+// Implementations: `pmix` (any PMIx launcher: `grapnel run`, mpirun, srun), `single` (no launcher: one rank), `inproc` (N ranks as
+// threads of one process, for the simulator and the thread sanitizer). Everything here is for start-up, allocation
+// and the end of the job; nothing on a communication path calls it, but for `health`.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/config.hpp"
+#include "grapnel/status.hpp"
+#include "grapnel/types.hpp"
+#include "os/address_pool.hpp"
+#include "os/descriptor.hpp"
+#include "os/host.hpp"
+
+namespace grapnel::launch {
+
+/// Which rank sits where. Nodes are numbered in the order of their lowest rank; ranks of a node ascend.
+struct NodeMap {
+  std::vector<NodeId> node_of;                ///< by rank
+  std::vector<std::vector<Rank>> ranks_of;    ///< by node; [0] is the node's leader, whose process runs the server
+  std::vector<std::string> machine_of;        ///< by node: a machine's identity (host name, boot id, network namespace)
+
+  std::size_t node_count() const { return ranks_of.size(); }
+  Rank leader(NodeId node) const { return ranks_of[index(node)].front(); }
+  /// True when every node is on one machine, so that loopback carries everything.
+  bool one_machine() const;
+  std::size_t ranks_on_machine_of(NodeId node) const;
+};
+
+/// Splits each machine's ranks into `virtual_nodes` contiguous blocks, the first (n mod k) one larger; 0 or 1: one node
+/// per machine; more than the machine has ranks: one rank each. `machine_of_rank` holds each rank's machine identity.
+NodeMap make_node_map(const std::vector<std::string>& machine_of_rank, int virtual_nodes);
+
+/// The small memory that the ranks of a node share for the runtime's own words; zero at start. Layers carve their parts
+/// in the same order in every rank (the order of construction in `runtime`), so each finds the same words.
+class NodeMemory {
+ public:
+  static constexpr std::size_t kBytes = 8 * 1024 * 1024;
+
+  explicit NodeMemory(ByteSpan bytes) : bytes_(bytes) {}
+  /// `count` objects at a cache line of their own. They must be usable as zero bytes (atomics, plain structures).
+  template <typename T>
+  std::span<T> carve(std::size_t count) {
+    return {static_cast<T*>(carve_bytes(count * sizeof(T))), count};
+  }
+
+ private:
+  void* carve_bytes(std::size_t bytes);
+  ByteSpan bytes_;
+  std::size_t used_ = 0;
+};
+
+class Launch {
+ public:
+  virtual ~Launch() = default;
+
+  virtual Rank rank() const = 0;
+  virtual int size() const = 0;
+  virtual const NodeMap& nodes() const = 0;
+  /// The same random number in every rank of the job; names the job in every message.
+  virtual std::uint64_t job_secret() const = 0;
+  /// "pmix (mpirun)", "single", … for `grapnel info`.
+  virtual std::string description() const = 0;
+
+  NodeId node() const { return nodes().node_of[index(rank())]; }
+  bool leads_node() const { return nodes().leader(node()) == rank(); }
+
+  /// Makes `value` readable for the others under (my rank, key) once they and I have passed `fence`.
+  virtual Status publish(std::string_view key, ByteView value) = 0;
+  /// Collective over all ranks: what was published before is readable after. Cost: a launcher's barrier (about 1 ms).
+  virtual Status fence() = 0;
+  virtual Result<Bytes> lookup(Rank rank, std::string_view key) = 0;
+
+  /// This node's words. Own it for as long as the job lasts.
+  virtual NodeMemory& node_memory() = 0;
+  /// The node's agreed range of addresses for segments.
+  virtual os::AddressPool& pool() = 0;
+
+  /// Hands a descriptor to another rank of this node under a tag that both know; returns when it is under way.
+  virtual Status send_descriptor(Rank to, std::uint64_t tag, const os::Descriptor& descriptor) = 0;
+  /// Waits for the descriptor that a rank of this node sends under `tag`; those with other tags are kept for later calls.
+  /// Errors: peer_dead, timed_out after 30 s.
+  virtual Result<os::Descriptor> receive_descriptor(std::uint64_t tag) = 0;
+
+  /// ok, or peer_dead naming who died. One load; any thread.
+  virtual Status health() = 0;
+
+  /// Ends the whole job with `why` as its one message. Does not return.
+  [[noreturn]] virtual void abort(int exit_code, const std::string& why) = 0;
+
+  /// Collective: says goodbye, so that this process's end is no death. Nothing else may be called afterwards.
+  virtual Status finalize() = 0;
+};
+
+/// Finds the launcher that started this process and joins the job: PMIx where its variables are set, else `single`.
+/// Errors: unavailable when there are signs of a launcher that cannot be used, saying which.
+Result<std::unique_ptr<Launch>> join(const base::Config& config, os::Host& host);
+
+}  // namespace grapnel::launch

@@ -1,0 +1,58 @@
+// What the launches of real processes have in common: node map, node memory, pool, descriptors, health.
+//
+// `pmix` and `single` add how ranks find each other and how the job ends.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/codec.hpp"
+#include "launch/launch.hpp"
+#include "launch/node_link.hpp"
+
+namespace grapnel::launch {
+
+/// What each rank tells all others at start.
+struct Introduction {
+  std::string machine;
+  std::string mailbox_name;
+  std::string listener_name;
+  std::uint64_t secret = 0;  ///< rank 0's becomes the job's
+
+  Bytes encode() const;
+  static Result<Introduction> decode(ByteView bytes);
+};
+
+/// One line "grapnel: …" on stderr, whatever GRAPNEL_LOG says: why the job ends.
+void tell(std::string_view text);
+
+class NodeLaunch : public Launch {
+ public:
+  Rank rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(nodes_.node_of.size()); }
+  const NodeMap& nodes() const override { return nodes_; }
+  std::uint64_t job_secret() const override { return job_secret_; }
+  NodeMemory& node_memory() override { return link_->memory(); }
+  os::AddressPool& pool() override { return link_->pool(); }
+  Status send_descriptor(Rank to, std::uint64_t tag, const os::Descriptor& descriptor) override;
+  Result<os::Descriptor> receive_descriptor(std::uint64_t tag) override;
+  Status health() override;
+
+ protected:
+  explicit NodeLaunch(os::Host& host) : host_(host) {}
+
+  /// Collective over the node: node map, node memory and pool from what everybody said.
+  Status settle(const base::Config& config, Rank me, const std::vector<Introduction>& everybody, Doors doors);
+
+  os::Host& host_;
+  std::unique_ptr<NodeLink> link_;
+
+ private:
+  Rank rank_{};
+  NodeMap nodes_;
+  std::uint64_t job_secret_ = 0;
+};
+
+}  // namespace grapnel::launch

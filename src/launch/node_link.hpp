@@ -1,0 +1,102 @@
+// The start-up of one node: its ranks find each other by names that were exchanged before, and agree on what they
+// share.
+//
+// The leader makes the node memory and waits for the others; each of them connects, names itself with the job's secret
+// and gets the node memory's descriptor through its mailbox. Then the leader proposes addresses for the segment pool
+// until one is free in everybody. The connections stay open: they are the liveness connections (liveness.hpp).
+//
+//   member → leader   hello   (secret, rank)
+//   leader → member   node memory by mailbox
+//   leader → members  propose (base, bytes)          once per candidate
+//   member → leader   answer  (1: reserved, 0: taken)
+//   leader → members  settle  (1: this one, 0: the next)
+//
+// Threads: `join` from the thread that starts up; descriptors may be sent and received by any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "launch/launch.hpp"
+#include "launch/liveness.hpp"
+#include "os/mailbox.hpp"
+#include "os/shared_memory.hpp"
+#include "os/stream.hpp"
+
+namespace grapnel::launch {
+
+/// What a rank opens before it knows who shares its machine, so that one exchange tells all.
+struct Doors {
+  std::string mailbox_name;
+  std::string listener_name;
+  os::Mailbox mailbox;
+  os::Listener listener;
+
+  /// Under names that nobody can guess.
+  static Result<Doors> open();
+};
+
+/// What the exchange told about one rank of the node.
+struct Neighbour {
+  Rank rank{};
+  std::string mailbox_name;
+  std::string listener_name;
+};
+
+class NodeLink {
+ public:
+  struct Plan {
+    Rank me{};
+    std::vector<Neighbour> ranks;  ///< all ranks of the node, me too; [0] is the leader
+    std::uint64_t job_secret = 0;
+    std::size_t pool_bytes = 0;
+  };
+
+  /// Collective over the node's ranks. Errors: timed_out naming who did not come, peer_dead, no_memory, unavailable
+  /// when no address is free in all of them.
+  static Result<std::unique_ptr<NodeLink>> join(os::Host& host, Plan plan, Doors doors);
+
+  /// The connections, for the watcher. Once.
+  std::vector<Liveness::Peer> take_peers() { return std::move(peers_); }
+  LivenessWords& liveness_words() { return *liveness_words_; }
+  NodeMemory& memory() { return *memory_; }
+  os::AddressPool& pool() { return *pool_; }
+
+  Status send_descriptor(Rank to, std::uint64_t tag, const os::Descriptor& descriptor);
+  /// `health` is asked at least every 250 ms; its failure ends the wait.
+  Result<os::Descriptor> receive_descriptor(std::uint64_t tag, const std::function<Status()>& health);
+
+ private:
+  NodeLink(os::Host& host, Plan plan, Doors doors) : host_(host), plan_(std::move(plan)), doors_(std::move(doors)) {}
+
+  bool leads() const { return plan_.ranks.front().rank == plan_.me; }
+  Status meet();
+  Status gather_members();
+  Status greet_leader();
+  Status share_memory();
+  Status map_memory(const os::Descriptor& file);
+  Status agree_on_pool();
+  Result<bool> propose(std::uintptr_t base);
+  Status follow_proposals();
+  Status no_common_base() const;
+  /// One letter into the stash; false when none came in time. Under `mailbox_mutex_`, as is the next.
+  Result<bool> take_letter(std::uint64_t timeout_ns);
+  Status empty_mailbox();
+
+  os::Host& host_;
+  const Plan plan_;
+  Doors doors_;
+  std::vector<Liveness::Peer> peers_;
+  os::Mapping mapping_;
+  LivenessWords* liveness_words_ = nullptr;
+  std::unique_ptr<NodeMemory> memory_;
+  std::unique_ptr<os::AddressPool> pool_;
+  std::mutex mailbox_mutex_;
+  std::multimap<std::uint64_t, os::Descriptor> stash_;  ///< came before they were asked for
+};
+
+}  // namespace grapnel::launch

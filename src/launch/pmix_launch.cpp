@@ -1,0 +1,304 @@
+// PMIx as a client: identity, exchange of values, the launcher's end, abort.
+//
+// PMIx's library holds the process's state; this file is the only place that talks to it. Its callbacks run on its own
+// thread and may not call it back: they only raise flags. The handler of a lost server gets its Liveness as PMIx's
+// "return object", so that no global is needed here.
+#include "launch/pmix_launch.hpp"
+
+#include <fmt/format.h>
+#include <pmix.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+
+#include "base/log.hpp"
+#include "base/units.hpp"
+#include "launch/node_launch.hpp"
+#include "os/identity.hpp"
+
+namespace grapnel::launch {
+namespace {
+
+constexpr const char* kIntroductionKey = "grapnel.introduction";
+constexpr std::uint64_t kAbort_ns = base::kSecond_ns;
+constexpr std::uint64_t kAnswer_ns = 5 * base::kSecond_ns;
+
+Status pmix_failure(const char* what, pmix_status_t code) {
+  return Status(Code::system, fmt::format("{}: PMIx says {}", what, PMIx_Error_string(code)));
+}
+
+// One word of information for a PMIx call; PMIx copies what it keeps.
+class Info {
+ public:
+  Info(const char* key, const void* data, pmix_data_type_t type) {
+    PMIX_INFO_CONSTRUCT(&info_);
+    PMIx_Info_load(&info_, key, data, type);
+  }
+  ~Info() { PMIX_INFO_DESTRUCT(&info_); }
+  Info(const Info&) = delete;
+  Info& operator=(const Info&) = delete;
+  pmix_info_t* get() { return &info_; }
+
+ private:
+  pmix_info_t info_{};
+};
+
+// What PMIx_Get gave; released at the end.
+struct Value {
+  pmix_value_t* value = nullptr;
+  Value() = default;
+  Value(const Value&) = delete;
+  Value& operator=(const Value&) = delete;
+  ~Value() {
+    if (value != nullptr) PMIX_VALUE_RELEASE(value);
+  }
+};
+
+// PMIx's thread, when the server's connection ends.
+void server_lost(std::size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t info[], std::size_t info_count,
+                 pmix_info_t[], std::size_t, pmix_event_notification_cbfunc_fn_t done, void* done_data) {
+  for (std::size_t i = 0; i < info_count; ++i) {
+    if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_RETURN_OBJECT)) {
+      static_cast<Liveness*>(info[i].value.data.ptr)->launcher_is_gone();
+    }
+  }
+  if (done != nullptr) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, done_data);
+}
+
+// What PMIx answers on its own thread. Shared: the one who asked may have stopped waiting.
+class Answer {
+ public:
+  void give(pmix_status_t status, std::size_t handler) {
+    const std::scoped_lock lock(mutex_);
+    status_ = status;
+    handler_ = handler;
+    given_ = true;
+    here_.notify_all();
+  }
+  /// False when it did not come in time.
+  bool wait() {
+    std::unique_lock lock(mutex_);
+    return here_.wait_for(lock, std::chrono::nanoseconds(kAnswer_ns), [this] { return given_; });
+  }
+  pmix_status_t status() const { return status_; }
+  std::size_t handler() const { return handler_; }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable here_;
+  bool given_ = false;
+  pmix_status_t status_ = PMIX_ERR_TIMEOUT;
+  std::size_t handler_ = 0;
+};
+
+using SharedAnswer = std::shared_ptr<Answer>;
+
+void registered(pmix_status_t status, std::size_t handler, void* data) {
+  const std::unique_ptr<SharedAnswer> answer(static_cast<SharedAnswer*>(data));
+  (*answer)->give(status, handler);
+}
+
+void deregistered(pmix_status_t status, void* data) { registered(status, 0, data); }
+
+class PmixLaunch final : public NodeLaunch {
+ public:
+  explicit PmixLaunch(os::Host& host) : NodeLaunch(host) {}
+
+  ~PmixLaunch() override {
+    stop_watching();
+    if (initialized_) PMIx_Finalize(nullptr, 0);
+  }
+
+  Status start(const base::Config& config) {
+    GRAPNEL_TRY(connect());
+    auto doors = Doors::open();
+    if (!doors) return doors.status();
+    const Introduction mine{os::machine_identity(), doors->mailbox_name, doors->listener_name, os::random_u64()};
+    GRAPNEL_TRY(publish(kIntroductionKey, mine.encode()));
+    GRAPNEL_TRY(fence());
+    std::vector<Introduction> everybody;
+    for (std::uint32_t rank = 0; rank < job_size_; ++rank) {
+      auto bytes = lookup(static_cast<Rank>(rank), kIntroductionKey);
+      if (!bytes) return bytes.status();
+      auto introduction = Introduction::decode(*bytes);
+      if (!introduction) return introduction.status();
+      everybody.push_back(std::move(*introduction));
+    }
+    GRAPNEL_TRY(settle(config, static_cast<Rank>(me_.rank), everybody, std::move(*doors)));
+    return watch();
+  }
+
+  std::string description() const override { return fmt::format("pmix ({})", launcher_); }
+
+  Status publish(std::string_view key, ByteView value) override {
+    pmix_value_t given{};
+    given.type = PMIX_BYTE_OBJECT;
+    given.data.bo.bytes = const_cast<char*>(reinterpret_cast<const char*>(value.data()));
+    given.data.bo.size = value.size();
+    if (const auto code = PMIx_Put(PMIX_GLOBAL, std::string(key).c_str(), &given); code != PMIX_SUCCESS) {
+      return pmix_failure("publishing a value", code);
+    }
+    return {};
+  }
+
+  Status fence() override {
+    if (const auto code = PMIx_Commit(); code != PMIX_SUCCESS) return why_failed("a fence", code);
+    bool collect = true;
+    Info directive(PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
+    pmix_proc_t everybody;
+    PMIX_LOAD_PROCID(&everybody, me_.nspace, PMIX_RANK_WILDCARD);
+    const auto code = PMIx_Fence(&everybody, 1, directive.get(), 1);
+    return code == PMIX_SUCCESS ? Status() : why_failed("a fence", code);
+  }
+
+  Result<Bytes> lookup(Rank rank, std::string_view key) override {
+    pmix_proc_t owner;
+    PMIX_LOAD_PROCID(&owner, me_.nspace, static_cast<pmix_rank_t>(rank));
+    bool now = true;  // an answer at once: after a fence nothing is still on its way
+    Info directive(PMIX_IMMEDIATE, &now, PMIX_BOOL);
+    Value got;
+    const auto code = PMIx_Get(&owner, std::string(key).c_str(), directive.get(), 1, &got.value);
+    if (code == PMIX_ERR_NOT_FOUND || (code == PMIX_SUCCESS && got.value->type != PMIX_BYTE_OBJECT)) {
+      return Status(Code::invalid_argument,
+                    fmt::format("rank {} has published nothing under \"{}\"", static_cast<int>(rank), key));
+    }
+    if (code != PMIX_SUCCESS) return why_failed("looking up a value", code);
+    const auto* bytes = reinterpret_cast<const std::byte*>(got.value->data.bo.bytes);
+    return Bytes(bytes, bytes + got.value->data.bo.size);
+  }
+
+  [[noreturn]] void abort(int exit_code, const std::string& why) override {
+    // Whoever of this node sees our end need not tell it again.
+    if (link_) link_->liveness_words().announced.store(1, std::memory_order_release);
+    end_job(exit_code, fmt::format("rank {}: {}", me_.rank, why), why);
+  }
+
+  Status finalize() override {
+    if (!initialized_) return {};
+    liveness_->say_goodbye();
+    // The watcher stays until everybody is here: a death before that must still end the job.
+    GRAPNEL_TRY(fence());
+    stop_watching();
+    initialized_ = false;
+    const auto code = PMIx_Finalize(nullptr, 0);
+    return code == PMIX_SUCCESS ? Status() : pmix_failure("leaving the job", code);
+  }
+
+ private:
+  Status connect() {
+    if (const auto code = PMIx_Init(&me_, nullptr, 0); code != PMIX_SUCCESS) {
+      Status failure = pmix_failure("joining the job that the PMIX_ variables of the environment name", code);
+      return Status(Code::unavailable, failure.message());
+    }
+    initialized_ = true;
+    pmix_proc_t everybody;
+    PMIX_LOAD_PROCID(&everybody, me_.nspace, PMIX_RANK_WILDCARD);
+    Value size;
+    if (const auto code = PMIx_Get(&everybody, PMIX_JOB_SIZE, nullptr, 0, &size.value); code != PMIX_SUCCESS) {
+      return pmix_failure("asking for the number of ranks", code);
+    }
+    PMIX_VALUE_GET_NUMBER(number_status_, size.value, job_size_, std::uint32_t);
+    if (number_status_ != PMIX_SUCCESS || job_size_ == 0)
+      return pmix_failure("reading the number of ranks", number_status_);
+    launcher_ = launcher_name(everybody);
+    return {};
+  }
+
+  static std::string launcher_name(const pmix_proc_t& everybody) {
+    bool optional = true;  // only what came with the job's description; no launcher is asked
+    Info directive(PMIX_OPTIONAL, &optional, PMIX_BOOL);
+    Value name;
+    if (PMIx_Get(&everybody, PMIX_RM_NAME, directive.get(), 1, &name.value) == PMIX_SUCCESS &&
+        name.value->type == PMIX_STRING && name.value->data.string != nullptr) {
+      return name.value->data.string;
+    }
+    if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr) return "mpirun";
+    if (std::getenv("SLURM_STEP_ID") != nullptr) return "srun";
+    return "unnamed launcher";
+  }
+
+  Status watch() {
+    const bool with_rank_0 = node() == NodeId{0};
+    auto liveness = Liveness::start(host_, link_->liveness_words(), link_->take_peers(), with_rank_0,
+                                    [this](const std::string& why) { end_job(1, why, why); });
+    if (!liveness) return liveness.status();
+    liveness_ = std::move(*liveness);
+
+    pmix_status_t lost = PMIX_ERR_LOST_CONNECTION;
+    Info object(PMIX_EVENT_RETURN_OBJECT, liveness_.get(), PMIX_POINTER);
+    const auto answer = std::make_shared<Answer>();
+    PMIx_Register_event_handler(&lost, 1, object.get(), 1, server_lost, registered, new SharedAnswer(answer));
+    if (!answer->wait() || answer->status() < 0) {
+      return pmix_failure("asking to be told of the launcher's end", answer->status());
+    }
+    handler_ = answer->handler();
+    handler_registered_ = true;
+    return {};
+  }
+
+  void stop_watching() {
+    if (handler_registered_) {
+      const auto answer = std::make_shared<Answer>();
+      PMIx_Deregister_event_handler(handler_, deregistered, new SharedAnswer(answer));
+      answer->wait();  // not for ever: a server that is gone never answers, and then the process is about to end anyway
+      handler_registered_ = false;
+    }
+    liveness_.reset();
+  }
+
+  // A failed call of PMIx is mostly the first sign of a death; the watcher knows its name a moment later.
+  Status why_failed(const char* what, pmix_status_t code) {
+    const std::uint64_t end_ns = host_.now_ns() + kGrace_ns + kAbort_ns;
+    os::Word never{0};
+    while (liveness_ != nullptr && host_.now_ns() < end_ns) {
+      GRAPNEL_TRY(health());
+      host_.wait(never, 0, 10 * base::kMillisecond_ns);
+    }
+    return pmix_failure(what, code);
+  }
+
+  /// Ends the job with `line` as its message, or silently where it is empty. `grapnel run` prints `why` with the rank
+  /// itself.
+  [[noreturn]] void end_job(int exit_code, const std::string& line, const std::string& why) {
+    const bool launcher_speaks = launcher_ == "grapnel run" && why != describe_death(kLauncherGone);
+    if (!line.empty() && !launcher_speaks) tell(line + "; the job ends");
+    if (!line.empty()) {
+      // PMIx_Abort waits for the server's answer; a server that hangs must not keep us.
+      std::atomic<bool> answered{false};
+      auto caller = host_.start("grapnel-abort", {}, [&] {
+        PMIx_Abort(exit_code, why.c_str(), nullptr, 0);
+        answered.store(true, std::memory_order_release);
+      });
+      const std::uint64_t end_ns = host_.now_ns() + kAbort_ns;
+      os::Word never{0};
+      while (caller.ok() && !answered.load(std::memory_order_acquire) && host_.now_ns() < end_ns) {
+        host_.wait(never, 0, 10 * base::kMillisecond_ns);
+      }
+      ::_exit(exit_code);  // before the thread is joined
+    }
+    ::_exit(exit_code);
+  }
+
+  pmix_proc_t me_{};
+  std::uint32_t job_size_ = 0;
+  pmix_status_t number_status_ = PMIX_SUCCESS;
+  std::string launcher_;
+  bool initialized_ = false;
+  std::unique_ptr<Liveness> liveness_;
+  std::size_t handler_ = 0;
+  bool handler_registered_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Launch>> join_pmix(const base::Config& config, os::Host& host) {
+  auto launch = std::make_unique<PmixLaunch>(host);
+  if (Status status = launch->start(config); !status.ok()) return status;
+  return std::unique_ptr<Launch>(std::move(launch));
+}
+
+}  // namespace grapnel::launch

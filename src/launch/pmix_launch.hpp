@@ -1,0 +1,13 @@
+// Any launcher that speaks PMIx: `grapnel run`, Open MPI's mpirun, prterun, srun --mpi=pmix.
+#pragma once
+
+#include <memory>
+
+#include "launch/launch.hpp"
+
+namespace grapnel::launch {
+
+/// Collective over the job. Beside MPI_Init in either order: the library counts its users.
+Result<std::unique_ptr<Launch>> join_pmix(const base::Config& config, os::Host& host);
+
+}  // namespace grapnel::launch
