@@ -1,0 +1,128 @@
+// The contract between nodes: messages to a worker, replies along the way a message came, and, where hardware does them,
+// puts and gets that take no processor at the target.
+//
+// A Transport (one per rank) makes Workers; a Worker is a mailbox with endpoints to other workers, used by one thread at a
+// time. Implementations: `ucx`, `sim`. One conformance suite (tests/transport) holds for all.
+//
+// Order: messages of one endpoint arrive in the order sent. Nothing is promised between endpoints, between messages
+// and native puts and gets, or among native puts and gets.
+// Delivery: happens inside `progress` of the receiving worker, by MessageSink. A sink may send and reply from there, but
+// not call `progress`, `connect` or `sleep`.
+// Errors: a peer that is gone fails its endpoint: pending completions get the failure, the sink is told once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "grapnel/status.hpp"
+#include "grapnel/types.hpp"
+
+namespace grapnel::transport {
+
+/// A header travels with every message; it is copied by `send`, so it may live on the caller's stack.
+inline constexpr std::size_t kMaxHeaderBytes = 512;
+/// Payload of one message at most.
+inline constexpr std::size_t kMaxPayloadBytes = 128 * 1024;
+
+enum class EndpointId : std::uint32_t {};
+
+/// The way back to the sender of a message. Valid as long as that sender's worker lives, so it may be kept.
+struct ReplyPath {
+  void* handle = nullptr;
+};
+
+/// What arrived; the views end when the sink returns.
+struct Message {
+  ByteView header;
+  ByteView payload;
+  ReplyPath reply_path;
+};
+
+class MessageSink {
+ public:
+  virtual ~MessageSink() = default;
+  virtual void on_message(const Message& message) = 0;
+  virtual void on_endpoint_failure(EndpointId endpoint, const Status& why) = 0;
+};
+
+/// Called once, from the worker's `progress`, when a `pending` operation ends. A null function: nobody asks.
+struct Completion {
+  void (*notify)(void* context, const Status& outcome) = nullptr;
+  void* context = nullptr;
+};
+
+/// `done`: the payload may be reused and the completion is *not* called. `pending`: it is called later; call `progress`.
+enum class Sent { done, pending };
+
+/// Memory of this process that remote ranks may put to and get from natively.
+class RegisteredMemory {
+ public:
+  virtual ~RegisteredMemory() = default;
+  /// What a remote worker needs to reach it; give it to `Worker::import_key`.
+  virtual Bytes key() const = 0;
+};
+
+/// A remote memory as seen from one worker's endpoint.
+class RemoteKey {
+ public:
+  virtual ~RemoteKey() = default;
+};
+
+class Worker {
+ public:
+  virtual ~Worker() = default;
+
+  /// What others need to connect here.
+  virtual Bytes address() const = 0;
+
+  /// An endpoint to the worker with that address. The wire-up goes on in the background. Errors: system.
+  virtual Result<EndpointId> connect(ByteView address) = 0;
+
+  /// Sends a message. `payload` stays untouched until `done` or the completion.
+  virtual Result<Sent> send(EndpointId to, ByteView header, ByteView payload, Completion completion) = 0;
+  /// The same, along the way a message came.
+  virtual Result<Sent> reply(ReplyPath to, ByteView header, ByteView payload, Completion completion) = 0;
+
+  /// Native put and get; only where `Capabilities` says so. A put is complete at the target after `flush`.
+  virtual Result<Sent> put(EndpointId to, ByteView local, std::uintptr_t remote_address, const RemoteKey& key,
+                           Completion completion) = 0;
+  virtual Result<Sent> get(EndpointId from, ByteSpan local, std::uintptr_t remote_address, const RemoteKey& key,
+                           Completion completion) = 0;
+  virtual Result<std::unique_ptr<RemoteKey>> import_key(EndpointId endpoint, ByteView key) = 0;
+
+  /// Completes when everything sent on the endpoint has left this process and its native puts are complete at the
+  /// target. `done` at once when there is nothing to wait for. At most one may be pending per endpoint.
+  virtual Result<Sent> flush(EndpointId endpoint, Completion completion) = 0;
+
+  /// Handles what has arrived and moves what waits to leave. True when anything happened.
+  virtual bool progress() = 0;
+
+  /// Sleeps until `progress` has something to do, `wake` is called, or `timeout_ns` has passed. May return early.
+  virtual void sleep(std::uint64_t timeout_ns) = 0;
+
+  /// Ends a `sleep` of this worker, now or the next one. Any thread.
+  virtual void wake() = 0;
+
+  virtual std::size_t endpoint_count() const = 0;
+};
+
+/// What the transport does in hardware, between the nodes of this job.
+struct Capabilities {
+  std::string name;                  ///< "ucx (tcp)"
+  bool native_put = false;
+  bool native_get = false;
+  bool detects_dead_peers = false;
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  virtual const Capabilities& capabilities() const = 0;
+  /// `sink` outlives the worker. Errors: system.
+  virtual Result<std::unique_ptr<Worker>> create_worker(MessageSink& sink) = 0;
+  virtual Result<std::unique_ptr<RegisteredMemory>> register_memory(ByteSpan memory) = 0;
+};
+
+}  // namespace grapnel::transport

@@ -1,0 +1,63 @@
+#include "transport/ucx/ucx_memory.hpp"
+
+#include "base/check.hpp"
+#include "transport/ucx/ucx_status.hpp"
+
+namespace grapnel::transport::ucx {
+namespace {
+
+class UcxRegisteredMemory final : public RegisteredMemory {
+ public:
+  UcxRegisteredMemory(std::shared_ptr<const Context> context, ucp_mem_h handle, Bytes key)
+      : context_(std::move(context)), handle_(handle), key_(std::move(key)) {}
+  UcxRegisteredMemory(const UcxRegisteredMemory&) = delete;
+  UcxRegisteredMemory& operator=(const UcxRegisteredMemory&) = delete;
+  ~UcxRegisteredMemory() override {
+    if (handle_ != nullptr) ucp_mem_unmap(context_->handle(), handle_);
+  }
+  Bytes key() const override { return key_; }
+
+ private:
+  std::shared_ptr<const Context> context_;
+  ucp_mem_h handle_;
+  Bytes key_;
+};
+
+Result<Bytes> pack_key(ucp_context_h context, ucp_mem_h memory) {
+  void* packed = nullptr;
+  std::size_t bytes = 0;
+  GRAPNEL_TRY(to_status(ucp_rkey_pack(context, memory, &packed, &bytes), "pack a remote key"));
+  const auto* first = static_cast<const std::byte*>(packed);
+  Bytes key(first, first + bytes);
+  ucp_rkey_buffer_release(packed);
+  return key;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RegisteredMemory>> register_ucx_memory(std::shared_ptr<const Context> context, ByteSpan memory) {
+  switch (context->settings().native) {
+    case NativeWay::none:
+      return Status{Code::unavailable, "the UCX transports " + context->settings().transports +
+                                           " have no native put and get; send messages instead"};
+    case NativeWay::process_copy:
+      return std::unique_ptr<RegisteredMemory>(
+          std::make_unique<UcxRegisteredMemory>(std::move(context), nullptr, Bytes{}));
+    case NativeWay::adapter: break;
+  }
+  ucp_mem_map_params_t params{};
+  params.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH;
+  params.address = memory.data();
+  params.length = memory.size();
+  ucp_mem_h handle = nullptr;
+  GRAPNEL_TRY(to_status(ucp_mem_map(context->handle(), &params, &handle), "register memory"));
+  Result<Bytes> key = pack_key(context->handle(), handle);
+  if (!key.ok()) {
+    ucp_mem_unmap(context->handle(), handle);
+    return key.status();
+  }
+  return std::unique_ptr<RegisteredMemory>(
+      std::make_unique<UcxRegisteredMemory>(std::move(context), handle, std::move(*key)));
+}
+
+}  // namespace grapnel::transport::ucx

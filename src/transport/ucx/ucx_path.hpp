@@ -1,0 +1,33 @@
+// One UCX endpoint of a worker: to a peer that we connected to, or the way back to one that connected to us.
+//
+// Threads: the owning worker's.
+// Invariants: (1) a path lives as long as its worker, and so does its UCX endpoint: a ReplyPath that was kept never points
+// to freed memory, also when the peer has died; (2) at most one UCX flush is under way per path, because UCX counts them
+// in 8 bits of the endpoint.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ucp/api/ucp_def.h>
+
+#include <optional>
+#include <vector>
+
+#include "transport/transport.hpp"
+#include "transport/ucx/ucx_process_copy.hpp"
+
+namespace grapnel::transport::ucx {
+
+class UcxWorker;
+
+struct Path {
+  UcxWorker* worker = nullptr;
+  ucp_ep_h endpoint = nullptr;
+  std::optional<EndpointId> id;  ///< none: the peer connected to us
+  ProcessName process;           ///< the peer, for copies between processes
+  Status failure;                ///< ok while the path works
+  bool flushing = false;
+  std::vector<Completion> flush_waiters;       ///< for the flush under way
+  std::vector<Completion> next_flush_waiters;  ///< asked after it had started: it does not cover them
+};
+
+}  // namespace grapnel::transport::ucx

@@ -1,0 +1,201 @@
+// Operations: messages, native puts and gets, flushes; how they end.
+#include <cstring>
+#include <utility>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "transport/ucx/ucx_memory.hpp"
+#include "transport/ucx/ucx_status.hpp"
+#include "transport/ucx/ucx_worker.hpp"
+
+namespace grapnel::transport::ucx {
+namespace {
+
+ucp_request_param_t operation_params(ucp_send_nbx_callback_t ended, Operation& operation) {
+  ucp_request_param_t param{};
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  param.cb.send = ended;
+  param.user_data = &operation;
+  return param;
+}
+
+void notify(const Completion& completion, const Status& outcome) {
+  if (completion.notify != nullptr) completion.notify(completion.context, outcome);
+}
+
+}  // namespace
+
+Path& UcxWorker::path(EndpointId id) {
+  const auto position = static_cast<std::size_t>(id);
+  GRAPNEL_CHECK(position < endpoints_.size(), "endpoint {} of {}", position, endpoints_.size());
+  return *endpoints_[position];
+}
+
+Result<Sent> UcxWorker::send(EndpointId to, ByteView header, ByteView payload, Completion completion) {
+  return send_on(path(to), kMessageId, header, payload, completion);
+}
+
+Result<Sent> UcxWorker::reply(ReplyPath to, ByteView header, ByteView payload, Completion completion) {
+  GRAPNEL_CHECK(to.handle != nullptr, "a reply along no path");
+  return send_on(*static_cast<Path*>(to.handle), kMessageId, header, payload, completion);
+}
+
+Result<Sent> UcxWorker::send_on(Path& path, unsigned message_id, ByteView header, ByteView payload,
+                                Completion completion) {
+  GRAPNEL_CHECK(header.size() <= kMaxHeaderBytes, "a header of {} bytes, of {}", header.size(), kMaxHeaderBytes);
+  GRAPNEL_CHECK(payload.size() <= kMaxPayloadBytes, "a payload of {} bytes, of {}", payload.size(), kMaxPayloadBytes);
+  if (!path.failure.ok()) [[unlikely]] return path.failure;
+  Operation& operation = operations_.acquire(path, completion);
+  if (!header.empty()) std::memcpy(operation.header.data(), header.data(), header.size());
+  ucp_request_param_t param = operation_params(on_operation_end, operation);
+  param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+  // Eager, whatever UCX_RNDV_THRESH says: a rendezvous would deliver a descriptor, and out of order.
+  param.flags = UCP_AM_SEND_FLAG_REPLY | UCP_AM_SEND_FLAG_EAGER;
+  return started(ucp_am_send_nbx(path.endpoint, message_id, operation.header.data(), header.size(), payload.data(),
+                                 payload.size(), &param),
+                 operation, "send a message");
+}
+
+Result<Sent> UcxWorker::started(ucs_status_ptr_t request, Operation& operation, const char* doing) {
+  if (UCS_PTR_IS_PTR(request)) return Sent::pending;
+  operations_.release(operation);
+  if (request == nullptr) return Sent::done;
+  return to_status(UCS_PTR_STATUS(request), doing);
+}
+
+ucs_status_t UcxWorker::on_message(void* worker, const void* header, std::size_t header_bytes, void* data,
+                                   std::size_t data_bytes, const ucp_am_recv_param_t* param) {
+  auto& self = *static_cast<UcxWorker*>(worker);
+  if (self.closing_) return UCS_OK;
+  const bool has_way_back = (param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0;
+  const bool data_is_here = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0;
+  Path* path = has_way_back ? self.path_of(param->reply_ep) : nullptr;
+  if (path == nullptr || !data_is_here || header_bytes > kMaxHeaderBytes || data_bytes > kMaxPayloadBytes) [[unlikely]] {
+    base::log_warn("a message that is none of ours was ignored ({} + {} bytes)", header_bytes, data_bytes);
+    return UCS_OK;
+  }
+  self.sink_.on_message({.header = {static_cast<const std::byte*>(header), header_bytes},
+                         .payload = {static_cast<const std::byte*>(data), data_bytes},
+                         .reply_path = {path}});
+  return UCS_OK;
+}
+
+Result<Sent> UcxWorker::put(EndpointId to, ByteView local, std::uintptr_t remote_address, const RemoteKey& key,
+                            Completion completion) {
+  GRAPNEL_CHECK(context_->settings().native != NativeWay::none, "a native put without native put");
+  Path& target = path(to);
+  if (!target.failure.ok()) return target.failure;
+  if (context_->settings().native == NativeWay::process_copy) {
+    GRAPNEL_TRY(copy_to_process(target.process, local, remote_address));
+    return Sent::done;
+  }
+  Operation& operation = operations_.acquire(target, completion);
+  const ucp_request_param_t param = operation_params(on_operation_end, operation);
+  return started(ucp_put_nbx(target.endpoint, local.data(), local.size(), remote_address,
+                             static_cast<const UcxRemoteKey&>(key).handle(), &param),
+                 operation, "put");
+}
+
+Result<Sent> UcxWorker::get(EndpointId from, ByteSpan local, std::uintptr_t remote_address, const RemoteKey& key,
+                            Completion completion) {
+  GRAPNEL_CHECK(context_->settings().native != NativeWay::none, "a native get without native get");
+  Path& target = path(from);
+  if (!target.failure.ok()) return target.failure;
+  if (context_->settings().native == NativeWay::process_copy) {
+    GRAPNEL_TRY(copy_from_process(target.process, local, remote_address));
+    return Sent::done;
+  }
+  Operation& operation = operations_.acquire(target, completion);
+  const ucp_request_param_t param = operation_params(on_operation_end, operation);
+  return started(ucp_get_nbx(target.endpoint, local.data(), local.size(), remote_address,
+                             static_cast<const UcxRemoteKey&>(key).handle(), &param),
+                 operation, "get");
+}
+
+Result<std::unique_ptr<RemoteKey>> UcxWorker::import_key(EndpointId endpoint, ByteView key) {
+  Path& target = path(endpoint);
+  if (!target.failure.ok()) return target.failure;
+  ucp_rkey_h handle = nullptr;
+  switch (context_->settings().native) {
+    case NativeWay::none: return Status{Code::unavailable, "this transport has no native put and get"};
+    case NativeWay::adapter:
+      GRAPNEL_TRY(to_status(ucp_ep_rkey_unpack(target.endpoint, key.data(), &handle), "import a remote key"));
+      break;
+    case NativeWay::process_copy:
+      if (target.process.pid == 0 || target.process.pid_namespace != my_process_name().pid_namespace) {
+        return Status{Code::unavailable, "the peer is in another pid namespace: its memory cannot be copied natively"};
+      }
+      break;
+  }
+  return std::unique_ptr<RemoteKey>(std::make_unique<UcxRemoteKey>(handle));
+}
+
+Result<Sent> UcxWorker::flush(EndpointId endpoint, Completion completion) {
+  Path& target = path(endpoint);
+  if (!target.failure.ok()) return target.failure;
+  if (target.flushing) {
+    target.next_flush_waiters.push_back(completion);
+    return Sent::pending;
+  }
+  const Result<Sent> flushed = start_flush(target);
+  if (flushed.ok() && *flushed == Sent::pending) target.flush_waiters.push_back(completion);
+  return flushed;
+}
+
+Result<Sent> UcxWorker::start_flush(Path& path) {
+  Operation& operation = operations_.acquire(path, {});
+  operation.is_flush = true;
+  const ucp_request_param_t param = operation_params(on_operation_end, operation);
+  const Result<Sent> flushed = started(ucp_ep_flush_nbx(path.endpoint, &param), operation, "flush");
+  path.flushing = flushed.ok() && *flushed == Sent::pending;
+  return flushed;
+}
+
+void UcxWorker::end_flush(Path& path, const Status& outcome) {
+  path.flushing = false;
+  const auto waiters = std::exchange(path.flush_waiters, {});
+  const auto next = std::exchange(path.next_flush_waiters, {});
+  Result<Sent> again = Sent::done;
+  if (!next.empty()) again = path.failure.ok() ? start_flush(path) : Result<Sent>(path.failure);
+  const bool waits = again.ok() && *again == Sent::pending;
+  if (waits) path.flush_waiters = next;
+  for (const Completion& waiter : waiters) notify(waiter, outcome);
+  if (waits) return;
+  for (const Completion& waiter : next) notify(waiter, again.status());
+}
+
+void UcxWorker::on_operation_end(void* request, ucs_status_t status, void* operation) {
+  ucp_request_free(request);
+  auto& ended = *static_cast<Operation*>(operation);
+  ended.outcome = to_status(status, "finish an operation");
+  ended.path->worker->ended_.push_back(&ended);
+}
+
+void UcxWorker::finish(Operation& operation) {
+  const Completion completion = operation.completion;
+  const Status outcome = std::move(operation.outcome);
+  Path& path = *operation.path;
+  const bool is_flush = operation.is_flush;
+  // The slot is free before anybody is told, so that a send from there finds it.
+  operations_.release(operation);
+  if (is_flush) {
+    end_flush(path, outcome);
+  } else {
+    notify(completion, outcome);
+  }
+}
+
+bool UcxWorker::tell_what_ended() {
+  if (ended_.empty() && failed_.empty()) return false;
+  // Taken out first: who is told may send, and a send may fail its endpoint. Swapped, so that no memory is allocated.
+  telling_.swap(ended_);
+  for (Operation* operation : telling_) finish(*operation);
+  telling_.clear();
+  const auto failed = std::exchange(failed_, {});
+  for (const Path* path : failed) {
+    if (path->id && !closing_) sink_.on_endpoint_failure(*path->id, path->failure);
+  }
+  return true;
+}
+
+}  // namespace grapnel::transport::ucx

@@ -1,0 +1,88 @@
+#include "transport/ucx/ucx_settings.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/log.hpp"
+#include "transport/ucx/ucx_status.hpp"
+
+namespace grapnel::transport::ucx {
+namespace {
+
+bool user_sets(const char* variable) { return std::getenv(variable) != nullptr; }
+
+// Up to 1.16 a transport's own setting is named without the transport's prefix, from 1.17 on with it; the wrong one is
+// ignored with a warning on stderr.
+bool names_carry_transport() {
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned release = 0;
+  ucp_get_version(&major, &minor, &release);
+  return major > 1 || minor >= 17;
+}
+
+void change_tcp(Settings& settings, const std::string& name, const std::string& value) {
+  if (user_sets(("UCX_TCP_" + name).c_str())) return;
+  settings.changes.emplace_back(names_carry_transport() ? "TCP_" + name : name, value);
+}
+
+void choose_transports(Settings& settings, bool one_machine, const std::vector<TransportRow>& rows) {
+  if (const char* chosen = std::getenv("UCX_TLS")) {
+    settings.transports = chosen;
+    return;
+  }
+  // Between machines, shared memory between virtual nodes of one machine would be a second kind of path, without death
+  // notices.
+  settings.transports = one_machine ? "tcp" : "^shm";
+  settings.changes.emplace_back("TLS", settings.transports);
+  const bool has_loopback =
+      std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.name == "tcp" && row.device == "lo"; });
+  if (one_machine && has_loopback && !user_sets("UCX_NET_DEVICES")) settings.changes.emplace_back("NET_DEVICES", "lo");
+}
+
+}  // namespace
+
+Settings choose_settings(const base::Config& config, const launch::NodeMap& nodes,
+                         const std::vector<TransportRow>& rows) {
+  Settings settings;
+  const bool one_machine = nodes.one_machine();
+  choose_transports(settings, one_machine, rows);
+
+  bool adapter = false;
+  bool process_copy = false;
+  bool tcp = false;
+  for (const TransportRow& row : rows) {
+    const TransportFact* fact = find_fact(row.name);
+    if (fact == nullptr || !selects(settings.transports, *fact) || (fact->within_machine && !one_machine)) continue;
+    tcp |= fact->name == "tcp";
+    adapter |= fact->native == NativeWay::adapter;
+    process_copy |= fact->native == NativeWay::process_copy;
+    settings.detects_dead_peers |= fact->detects_dead_peers;
+  }
+  if (config.native_rma && (adapter || process_copy)) {
+    settings.native = adapter ? NativeWay::adapter : NativeWay::process_copy;
+  }
+  // One rail: several would deliver one endpoint's messages out of order. It is the default, which a user's variable for
+  // the program's MPI must not change for us.
+  settings.changes.emplace_back("MAX_EAGER_RAILS", "1");
+  if (tcp) {
+    change_tcp(settings, "RX_SEG_SIZE", "136k");
+    change_tcp(settings, "TX_SEG_SIZE", "136k");
+  }
+  return settings;
+}
+
+Result<ucp_config_t*> make_ucx_config(const Settings& settings) {
+  ucp_config_t* config = nullptr;
+  GRAPNEL_TRY(to_status(ucp_config_read(nullptr, nullptr, &config), "read its configuration"));
+  for (const auto& [name, value] : settings.changes) {
+    const ucs_status_t status = ucp_config_modify(config, name.c_str(), value.c_str());
+    if (status != UCS_OK) {
+      ucp_config_release(config);
+      return to_status(status, "set " + name + " to " + value);
+    }
+  }
+  return config;
+}
+
+}  // namespace grapnel::transport::ucx

@@ -1,0 +1,34 @@
+// What UCX is told, and what follows from it: which transports may carry messages, how puts and gets are done, whether a
+// dead peer is noticed. docs/transport.md has the reason for each setting.
+//
+// The environment is read and never changed: the program's MPI reads it too. A user's UCX_ variable wins.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ucp/api/ucp.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/config.hpp"
+#include "launch/launch.hpp"
+#include "transport/ucx/ucx_capabilities.hpp"
+
+namespace grapnel::transport::ucx {
+
+struct Settings {
+  std::string transports;                                    ///< UCX_TLS in force
+  std::vector<std::pair<std::string, std::string>> changes;  ///< for ucp_config_modify, in order
+  NativeWay native = NativeWay::none;
+  bool detects_dead_peers = false;  ///< endpoints are created in UCP_ERR_HANDLING_MODE_PEER
+};
+
+/// `rows`: what the machine has, from describe_transports.
+Settings choose_settings(const base::Config& config, const launch::NodeMap& nodes,
+                         const std::vector<TransportRow>& rows);
+
+/// A UCX configuration with the changes made; release it with ucp_config_release. Errors: system.
+Result<ucp_config_t*> make_ucx_config(const Settings& settings);
+
+}  // namespace grapnel::transport::ucx

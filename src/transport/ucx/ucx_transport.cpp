@@ -1,0 +1,73 @@
+#include "transport/ucx/ucx_transport.hpp"
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "transport/ucx/ucx_context.hpp"
+#include "transport/ucx/ucx_memory.hpp"
+#include "transport/ucx/ucx_status.hpp"
+#include "transport/ucx/ucx_worker.hpp"
+
+namespace grapnel::transport {
+namespace ucx {
+
+Result<std::shared_ptr<const Context>> Context::create(Settings settings) {
+  Result<ucp_config_t*> config = make_ucx_config(settings);
+  if (!config.ok()) return config.status();
+  ucp_params_t params{};
+  params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED;
+  params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
+  // Without hardware for it, UCX would emulate: any address written unchecked, by the target's worker.
+  if (settings.native == NativeWay::adapter) params.features |= UCP_FEATURE_RMA;
+  params.mt_workers_shared = 1;
+  ucp_context_h handle = nullptr;
+  const ucs_status_t status = ucp_init(&params, *config, &handle);
+  ucp_config_release(*config);
+  if (status != UCS_OK) {
+    return Status{Code::unavailable, fmt::format("UCX has no usable transport for UCX_TLS={}: {}; `grapnel info` lists "
+                                                 "those of this machine",
+                                                 settings.transports, ucs_status_string(status))};
+  }
+  return std::shared_ptr<const Context>(new Context(handle, std::move(settings)));
+}
+
+namespace {
+
+class UcxTransport final : public Transport {
+ public:
+  explicit UcxTransport(std::shared_ptr<const Context> context) : context_(std::move(context)) {
+    const Settings& settings = context_->settings();
+    capabilities_.name = fmt::format("ucx ({})", settings.transports);
+    capabilities_.native_put = capabilities_.native_get = settings.native != NativeWay::none;
+    capabilities_.detects_dead_peers = settings.detects_dead_peers;
+  }
+
+  const Capabilities& capabilities() const override { return capabilities_; }
+
+  Result<std::unique_ptr<Worker>> create_worker(MessageSink& sink) override {
+    return UcxWorker::create(context_, sink);
+  }
+
+  Result<std::unique_ptr<RegisteredMemory>> register_memory(ByteSpan memory) override {
+    return register_ucx_memory(context_, memory);
+  }
+
+ private:
+  std::shared_ptr<const Context> context_;
+  Capabilities capabilities_;
+};
+
+}  // namespace
+}  // namespace ucx
+
+Result<std::unique_ptr<Transport>> make_ucx_transport(const base::Config& config, const launch::NodeMap& nodes,
+                                                      NodeId me) {
+  Result<std::vector<TransportRow>> rows = describe_transports();
+  if (!rows.ok()) return rows.status();
+  auto context = ucx::Context::create(ucx::choose_settings(config, nodes, *rows));
+  if (!context.ok()) return context.status();
+  base::log_info("node {}: UCX transports {}", index(me), (*context)->settings().transports);
+  return std::unique_ptr<Transport>(std::make_unique<ucx::UcxTransport>(std::move(*context)));
+}
+
+}  // namespace grapnel::transport

@@ -1,0 +1,21 @@
+// The transport contract on UCX's UCP.
+//
+// Threads: as transport.hpp says; the transport itself may be used by any thread.
+// Source: UCX 1.13; docs/transport.md says what UCX is told and why.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "base/config.hpp"
+#include "launch/launch.hpp"
+#include "transport/transport.hpp"
+
+namespace grapnel::transport {
+
+/// A transport for the rank of node `me`. Memory registrations, workers and keys may outlive it. Errors: unavailable when
+/// UCX has no usable transport here (the message names UCX_TLS), system.
+Result<std::unique_ptr<Transport>> make_ucx_transport(const base::Config& config, const launch::NodeMap& nodes,
+                                                      NodeId me);
+
+}  // namespace grapnel::transport

@@ -1,0 +1,147 @@
+#include "transport/ucx/ucx_worker.hpp"
+
+#include <poll.h>
+
+#include <cerrno>
+#include <chrono>
+#include <ctime>
+
+#include "base/check.hpp"
+#include "base/codec.hpp"
+#include "base/log.hpp"
+#include "base/units.hpp"
+#include "transport/ucx/ucx_status.hpp"
+
+namespace grapnel::transport::ucx {
+namespace {
+
+constexpr std::uint64_t kDrainLimit_ns = 200 * base::kMillisecond_ns;
+
+// Only for the bounded end of a worker; nothing on a communication path reads a clock here.
+std::uint64_t steady_now_ns() {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Worker>> UcxWorker::create(std::shared_ptr<const Context> context, MessageSink& sink) {
+  std::unique_ptr<UcxWorker> worker(new UcxWorker(std::move(context), sink));
+  GRAPNEL_TRY(worker->open());
+  return std::unique_ptr<Worker>(std::move(worker));
+}
+
+Status UcxWorker::open() {
+  ucp_worker_params_t params{};
+  params.field_mask =
+      UCP_WORKER_PARAM_FIELD_THREAD_MODE | UCP_WORKER_PARAM_FIELD_EVENTS | UCP_WORKER_PARAM_FIELD_FLAGS;
+  params.thread_mode = UCS_THREAD_MODE_SINGLE;
+  params.events = UCP_WAKEUP_RX | UCP_WAKEUP_TX;
+  if (context_->settings().native == NativeWay::adapter) params.events |= UCP_WAKEUP_RMA;
+  // Requests of a peer that died may stay with UCX until the worker goes: no leak that anyone could mend.
+  params.flags = UCP_WORKER_FLAG_IGNORE_REQUEST_LEAK;
+  GRAPNEL_TRY(to_status(ucp_worker_create(context_->handle(), &params, &worker_), "create a worker"));
+  GRAPNEL_TRY(to_status(ucp_worker_get_efd(worker_, &event_fd_), "make a worker's event descriptor"));
+  GRAPNEL_TRY(install_handlers());
+  return read_address();
+}
+
+Status UcxWorker::install_handlers() {
+  ucp_am_handler_param_t handler{};
+  handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
+  handler.arg = this;
+  handler.id = kMessageId;
+  handler.cb = on_message;
+  GRAPNEL_TRY(to_status(ucp_worker_set_am_recv_handler(worker_, &handler), "install the message handler"));
+  handler.id = kHelloId;
+  handler.cb = on_hello;
+  return to_status(ucp_worker_set_am_recv_handler(worker_, &handler), "install the hello handler");
+}
+
+Status UcxWorker::read_address() {
+  ucp_address_t* address = nullptr;
+  std::size_t bytes = 0;
+  GRAPNEL_TRY(to_status(ucp_worker_get_address(worker_, &address, &bytes), "tell a worker's address"));
+  const bool copies = context_->settings().native == NativeWay::process_copy;
+  base::Encoder encoder;
+  encoder.put(copies ? my_process_name() : ProcessName{}).put_string(std::as_bytes(std::span(
+      reinterpret_cast<const char*>(address), bytes)));
+  address_ = encoder.take();
+  ucp_worker_release_address(worker_, address);
+  return {};
+}
+
+UcxWorker::~UcxWorker() {
+  if (worker_ == nullptr) return;
+  closing_ = true;
+  for (Path* endpoint : endpoints_) {
+    if (endpoint->failure.ok() && !endpoint->flushing) (void)start_flush(*endpoint);
+  }
+  drain(kDrainLimit_ns);
+  close_endpoints();
+  ucp_worker_destroy(worker_);
+  tell_what_ended();
+  operations_.for_each_in_use([this](Operation& operation) {
+    operation.outcome = Status{Code::peer_dead, "the worker was closed before the operation ended"};
+    finish(operation);
+  });
+}
+
+void UcxWorker::drain(std::uint64_t limit_ns) {
+  const std::uint64_t deadline = steady_now_ns() + limit_ns;
+  while (operations_.in_use() > 0 && steady_now_ns() < deadline) {
+    if (!progress()) sleep(base::kMillisecond_ns);
+  }
+}
+
+// A peer that is gone or stopped would keep a polite close waiting, so where UCX takes it, endpoints are closed by force:
+// what could leave has left in `drain`.
+void UcxWorker::close_endpoints() {
+  ucp_request_param_t param{};
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+  param.flags = context_->settings().detects_dead_peers ? UCP_EP_CLOSE_FLAG_FORCE : 0;
+  std::vector<void*> requests;
+  for (const auto& path : paths_) {
+    if (path->endpoint == nullptr) continue;
+    const ucs_status_ptr_t request = ucp_ep_close_nbx(path->endpoint, &param);
+    if (UCS_PTR_IS_PTR(request)) requests.push_back(request);
+  }
+  const std::uint64_t deadline = steady_now_ns() + kDrainLimit_ns;
+  for (void* request : requests) {
+    while (ucp_request_check_status(request) == UCS_INPROGRESS && steady_now_ns() < deadline) {
+      ucp_worker_progress(worker_);
+    }
+    ucp_request_free(request);
+  }
+}
+
+bool UcxWorker::progress() {
+  GRAPNEL_CHECK(!progressing_, "progress was called from a sink or a completion");
+  progressing_ = true;
+  bool anything = ucp_worker_progress(worker_) != 0;
+  anything |= tell_what_ended();
+  progressing_ = false;
+  return anything;
+}
+
+void UcxWorker::sleep(std::uint64_t timeout_ns) {
+  GRAPNEL_CHECK(!progressing_, "sleep was called from a sink or a completion");
+  if (!ended_.empty() || !failed_.empty()) return;
+  const ucs_status_t armed = ucp_worker_arm(worker_);
+  if (armed == UCS_ERR_BUSY) return;
+  GRAPNEL_CHECK(armed == UCS_OK, "UCX could not arm a worker: {}", ucs_status_string(armed));
+  pollfd event{.fd = event_fd_, .events = POLLIN, .revents = 0};
+  const timespec timeout{.tv_sec = static_cast<time_t>(timeout_ns / base::kSecond_ns),
+                         .tv_nsec = static_cast<long>(timeout_ns % base::kSecond_ns)};
+  // A signal ends the sleep early, which `sleep` may do.
+  const int ready = ::ppoll(&event, 1, &timeout, nullptr);
+  GRAPNEL_CHECK(ready >= 0 || errno == EINTR, "ppoll on descriptor {} failed with errno {}", event_fd_, errno);
+}
+
+void UcxWorker::wake() {
+  // Writes an event descriptor, which any thread may do; the next arm or poll sees it.
+  const ucs_status_t status = ucp_worker_signal(worker_);
+  GRAPNEL_CHECK(status == UCS_OK, "UCX could not signal a worker: {}", ucs_status_string(status));
+}
+
+}  // namespace grapnel::transport::ucx

@@ -1,0 +1,105 @@
+// A mailbox on one UCP worker: messages are active messages with one id, and every message says which endpoint leads back.
+//
+// Threads: one at a time (UCS_THREAD_MODE_SINGLE), except `wake`.
+// Invariants:
+// (1) Nobody is called from inside ucp_worker_progress except the sink with a message: completions and failures are
+//     collected there and told after it. UCX runs completions while it empties an endpoint's queue; a message sent from
+//     one at that moment would overtake those that still wait in the queue.
+// (2) The first message on every connection is a hello with the sender's address. With it the receiver makes the way
+//     back an endpoint of its own: one that UCX made by itself is freed when the peer dies, under whoever kept it.
+// (3) An operation under way holds a slot with its header until UCX is through with it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ucp/api/ucp.h>
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "transport/transport.hpp"
+#include "transport/ucx/ucx_context.hpp"
+#include "transport/ucx/ucx_operation.hpp"
+#include "transport/ucx/ucx_path.hpp"
+
+namespace grapnel::transport::ucx {
+
+class UcxWorker final : public Worker {
+ public:
+  static Result<std::unique_ptr<Worker>> create(std::shared_ptr<const Context> context, MessageSink& sink);
+  /// Gives what is under way 200 ms to leave; what remains then ends with peer_dead. The sink is not called any more.
+  ~UcxWorker() override;
+
+  Bytes address() const override { return address_; }
+  Result<EndpointId> connect(ByteView address) override;
+  Result<Sent> send(EndpointId to, ByteView header, ByteView payload, Completion completion) override;
+  Result<Sent> reply(ReplyPath to, ByteView header, ByteView payload, Completion completion) override;
+  Result<Sent> put(EndpointId to, ByteView local, std::uintptr_t remote_address, const RemoteKey& key,
+                   Completion completion) override;
+  Result<Sent> get(EndpointId from, ByteSpan local, std::uintptr_t remote_address, const RemoteKey& key,
+                   Completion completion) override;
+  Result<std::unique_ptr<RemoteKey>> import_key(EndpointId endpoint, ByteView key) override;
+  Result<Sent> flush(EndpointId endpoint, Completion completion) override;
+  bool progress() override;
+  void sleep(std::uint64_t timeout_ns) override;
+  void wake() override;
+  std::size_t endpoint_count() const override { return endpoints_.size(); }
+
+ private:
+  UcxWorker(std::shared_ptr<const Context> context, MessageSink& sink) : context_(std::move(context)), sink_(sink) {}
+
+  // Start-up and end: ucx_worker.cpp
+  Status open();
+  Status install_handlers();
+  Status read_address();
+  void drain(std::uint64_t limit_ns);
+  void close_endpoints();
+
+  // Endpoints: ucx_connect.cpp
+  Result<Path*> add_path(ByteView address);
+  Status send_hello(Path& path);
+  void accept_hello(ucp_ep_h way_back, ByteView header, ByteView address);
+  Path* path_of(ucp_ep_h way_back);
+  void endpoint_failed(Path& path, ucs_status_t status);
+
+  // Operations: ucx_send.cpp
+  Path& path(EndpointId id);
+  Result<Sent> send_on(Path& path, unsigned message_id, ByteView header, ByteView payload, Completion completion);
+  Result<Sent> started(ucs_status_ptr_t request, Operation& operation, const char* doing);
+  Result<Sent> start_flush(Path& path);
+  void end_flush(Path& path, const Status& outcome);
+  void finish(Operation& operation);
+  bool tell_what_ended();
+
+  static ucs_status_t on_message(void* worker, const void* header, std::size_t header_bytes, void* data,
+                                 std::size_t data_bytes, const ucp_am_recv_param_t* param);
+  static ucs_status_t on_hello(void* worker, const void* header, std::size_t header_bytes, void* data,
+                               std::size_t data_bytes, const ucp_am_recv_param_t* param);
+  static void on_operation_end(void* request, ucs_status_t status, void* operation);
+  static void on_endpoint_failure(void* path, ucp_ep_h endpoint, ucs_status_t status);
+
+  std::shared_ptr<const Context> context_;
+  MessageSink& sink_;
+  ucp_worker_h worker_ = nullptr;
+  int event_fd_ = -1;
+  Bytes address_;
+  bool progressing_ = false;
+  bool closing_ = false;
+
+  OperationPool operations_;
+  std::vector<std::unique_ptr<Path>> paths_;
+  std::vector<Path*> endpoints_;  ///< by EndpointId
+  std::unordered_map<ucp_ep_h, Path*> path_of_;
+  ucp_ep_h last_way_back_ = nullptr;  ///< path_of's answer of last time
+  Path* last_path_ = nullptr;
+
+  std::vector<Operation*> ended_;    ///< since the last tell_what_ended
+  std::vector<Operation*> telling_;  ///< those that it is working on; empty outside it
+  std::vector<Path*> failed_;        ///< since the last tell_what_ended
+};
+
+/// The ids of UCX active messages.
+inline constexpr unsigned kMessageId = 1;
+inline constexpr unsigned kHelloId = 2;
+
+}  // namespace grapnel::transport::ucx
