@@ -1,0 +1,158 @@
+#include "progress/client.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "base/check.hpp"
+#include "base/codec.hpp"
+#include "base/log.hpp"
+
+namespace grapnel::progress {
+
+Client::Client(launch::Launch& launch, Waiting& waiting, std::vector<ServerDescription> servers)
+    : launch_(launch), waiting_(waiting), peers_(servers.size()) {
+  for (std::size_t node = 0; node < servers.size(); ++node) peers_[node].server = std::move(servers[node]);
+}
+
+Result<std::unique_ptr<Client>> Client::create(launch::Launch& launch, Waiting& waiting,
+                                               transport::Transport& transport,
+                                               std::vector<ServerDescription> servers) {
+  auto client = std::unique_ptr<Client>(new Client(launch, waiting, std::move(servers)));
+  auto worker = transport.create_worker(*client);
+  if (!worker) return worker.status();
+  client->worker_ = std::move(*worker);
+  return client;
+}
+
+Client::Guard::Guard(Client& client) : client_(client) {
+  if (client.mutex_.try_lock()) return;
+  client.others_.fetch_add(1, std::memory_order_relaxed);
+  client.worker_->wake();
+  client.mutex_.lock();
+  client.others_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Client::let_others_in() {
+  if (others_.load(std::memory_order_relaxed) == 0) return;
+  mutex_.unlock();
+  waiting_.host().yield();
+  mutex_.lock();
+}
+
+Result<transport::EndpointId> Client::endpoint(NodeId node) {
+  Peer& peer = peers_[index(node)];
+  if (peer.connected) return peer.endpoint;
+  auto endpoint = worker_->connect(peer.server.worker_address);
+  if (!endpoint) return endpoint.status();
+  peer.endpoint = *endpoint;
+  peer.connected = true;
+  GRAPNEL_CHECK(worker_->endpoint_count() <= peers_.size(), "{} endpoints for {} nodes", worker_->endpoint_count(),
+                peers_.size());
+  return peer.endpoint;
+}
+
+Result<transport::Sent> Client::send(NodeId node, const Order& order) {
+  Peer& peer = peers_[index(node)];
+  const auto charge =
+      static_cast<std::uint32_t>(kRequestCharge + std::max(order.payload.size(), order.reply_bytes));
+  const auto endpoint_or = endpoint(node);
+  if (!endpoint_or) return endpoint_or.status();
+  if (peer.charged + charge - peer.released > peer.server.window_bytes) [[unlikely]] {
+    GRAPNEL_TRY(wait_until([&] { return peer.charged + charge - peer.released <= peer.server.window_bytes; }));
+  }
+  RequestHeader header;
+  header.secret = launch_.job_secret();
+  header.handler = order.handler;
+  header.body_bytes = static_cast<std::uint16_t>(order.body.size());
+  header.origin = static_cast<std::int32_t>(index(launch_.rank()));
+  header.payload_bytes = static_cast<std::uint32_t>(order.payload.size());
+  header.charge = charge;
+  header.token = order.on_reply.notify != nullptr ? take_token(order.on_reply) : 0;
+  std::byte front[transport::kMaxHeaderBytes];
+  std::memcpy(front, &header, sizeof header);
+  if (!order.body.empty()) std::memcpy(front + sizeof header, order.body.data(), order.body.size());
+  // Counted before it leaves: a reply may come back from within `send`.
+  ++peer.issued;
+  peer.charged += charge;
+  messages_.store(messages_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  payload_bytes_.store(payload_bytes_.load(std::memory_order_relaxed) + order.payload.size(),
+                       std::memory_order_relaxed);
+  return worker_->send(peer.endpoint, ByteView(front, sizeof header + order.body.size()), order.payload, order.sent);
+}
+
+Status Client::drain(NodeId node) {
+  Peer& peer = peers_[index(node)];
+  if (!peer.connected) return {};
+  // One flush per endpoint at a time; a second thread's waits for the first and then flushes for itself.
+  GRAPNEL_TRY(wait_until([&] { return !peer.flushing; }));
+  peer.flushing = true;
+  const transport::Completion flushed{[](void* context, const Status&) { *static_cast<bool*>(context) = false; },
+                                      &peer.flushing};
+  const auto sent = worker_->flush(peer.endpoint, flushed);
+  if (!sent || *sent == transport::Sent::done) {
+    peer.flushing = false;
+    return sent.status();
+  }
+  return wait_until([&] { return !peer.flushing; });
+}
+
+std::uint32_t Client::take_refused(NodeId node) {
+  Peer& peer = peers_[index(node)];
+  return peer.refused - std::exchange(peer.refused_told, peer.refused);
+}
+
+void Client::take_counts(Peer& peer, const ReplyHeader& header) {
+  peer.handled = std::max(peer.handled, header.handled);
+  peer.released = std::max(peer.released, header.released);
+  peer.refused = std::max(peer.refused, header.refused);
+}
+
+void Client::on_message(const transport::Message& message) {
+  if (!failure_.ok()) return;  // the callers have been told; their memory is theirs again
+  base::Decoder decoder(message.header);
+  const auto header = decoder.get<ReplyHeader>();
+  const bool ours = header && header->secret == launch_.job_secret() && header->node >= 0 &&
+                    static_cast<std::size_t>(header->node) < peers_.size() &&
+                    header->body_bytes == decoder.rest().size() &&
+                    header->payload_bytes == message.payload.size();
+  if (!ours) return base::log_warn("dropped a message that is no reply of this job's servers");
+  take_counts(peers_[static_cast<std::size_t>(header->node)], *header);
+  if (header->code == ReplyCode::counts) return;
+  const OnReply on_reply = give_token_back(header->token);
+  if (on_reply.notify == nullptr) return base::log_warn("dropped a reply that nobody waits for");
+  on_reply.notify(on_reply.context, {header->code, NodeId{header->node}, decoder.rest(), message.payload});
+}
+
+void Client::on_endpoint_failure(transport::EndpointId endpoint, const Status& why) {
+  for (std::size_t node = 0; node < peers_.size(); ++node) {
+    if (!peers_[node].connected || peers_[node].endpoint != endpoint) continue;
+    failure_ = Status(Code::peer_dead, fmt::format("the connection to node {} (rank {}) broke: {}", node,
+                                                   index(launch_.nodes().leader(NodeId(static_cast<int>(node)))),
+                                                   why.message()));
+  }
+}
+
+std::uint64_t Client::take_token(OnReply on_reply) {
+  if (free_slot_ == 0) {
+    slots_.emplace_back();
+    free_slot_ = static_cast<std::uint32_t>(slots_.size());
+  }
+  const std::uint32_t number = free_slot_;
+  Slot& slot = slots_[number - 1];
+  free_slot_ = slot.next_free;
+  slot.on_reply = on_reply;
+  return (std::uint64_t{slot.generation} << 32) | number;
+}
+
+OnReply Client::give_token_back(std::uint64_t token) {
+  const auto number = static_cast<std::uint32_t>(token);
+  if (number == 0 || number > slots_.size()) return {};
+  Slot& slot = slots_[number - 1];
+  if (slot.generation != token >> 32) return {};
+  ++slot.generation;  // a second reply to the same token finds nobody
+  slot.next_free = std::exchange(free_slot_, number);
+  return std::exchange(slot.on_reply, OnReply{});
+}
+
+}  // namespace grapnel::progress

@@ -1,0 +1,157 @@
+// A rank's way to the servers of other nodes: one worker, one endpoint per node, windows, counts and replies.
+//
+// Invariants:
+//  1. `issued` counts the requests sent to a node, `handled` those that its server says are applied; handled ≤ issued.
+//  2. The charges of requests that are not handled stay within the server's window.
+//  3. Endpoints ≤ nodes, so a job has ranks × nodes of them and not ranks².
+//  4. What must leave has left when `drain` returns: nobody moves this rank's messages while it computes.
+//
+// Threads: any thread, one at a time: every call but `issued` and `handled` needs a `Guard`. A thread that waits lets
+// others in between.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/config.hpp"
+#include "grapnel/status.hpp"
+#include "launch/launch.hpp"
+#include "progress/message.hpp"
+#include "progress/server.hpp"
+#include "progress/waiting.hpp"
+#include "transport/transport.hpp"
+
+namespace grapnel::progress {
+
+/// What a server answered; the views end when the callback returns.
+struct Reply {
+  ReplyCode code;
+  NodeId node;
+  ByteView body;
+  ByteView payload;
+
+  template <typename T>
+  T body_as() const {
+    T value{};
+    std::memcpy(&value, body.data(), std::min(sizeof value, body.size()));
+    return value;
+  }
+};
+
+/// Called once, inside some call's progress.
+struct OnReply {
+  void (*notify)(void* context, const Reply& reply) = nullptr;
+  void* context = nullptr;
+};
+
+/// One request on its way out.
+struct Order {
+  HandlerId handler = 0;
+  ByteView body;
+  ByteView payload;               ///< untouched until `sent`, or until the call returned with Sent::done
+  std::size_t reply_bytes = 0;    ///< payload of the reply at most; takes window too
+  OnReply on_reply;               ///< none: no reply
+  transport::Completion sent;
+};
+
+class Client final : public transport::MessageSink {
+ public:
+  static Result<std::unique_ptr<Client>> create(launch::Launch& launch, Waiting& waiting,
+                                                transport::Transport& transport,
+                                                std::vector<ServerDescription> servers);
+
+  /// Keeps other threads of this rank out; wakes one that sleeps in a wait.
+  class Guard {
+   public:
+    explicit Guard(Client& client);
+    ~Guard() { client_.mutex_.unlock(); }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    Client& client_;
+  };
+
+  /// Sends a request, after waiting until the node's window has room for it. Errors: peer_dead, system.
+  Result<transport::Sent> send(NodeId node, const Order& order);
+
+  /// Returns when everything sent to the node has left this process.
+  Status drain(NodeId node);
+
+  /// Requests to the node so far, and how many of them its server has applied, as far as is known here.
+  std::uint64_t issued(NodeId node) const { return peers_[index(node)].issued; }
+  std::uint64_t handled(NodeId node) const { return peers_[index(node)].handled; }
+
+  /// Requests that the node refused and nobody was told of yet; asking resets it.
+  std::uint32_t take_refused(NodeId node);
+
+  bool progress() { return worker_->progress(); }
+
+  /// Makes progress until `ready()`. Errors: peer_dead.
+  template <typename Ready>
+  Status wait_until(Ready ready) {
+    bool done = false;
+    const Status waited = waiting_.on_worker(Yielding{*this}, [&] { return (done = ready()) || !failure_.ok(); });
+    // Remembered, so that nothing that arrives late is written to memory whose owner has been told of the failure.
+    if (!waited.ok()) failure_ = waited;
+    return done ? Status{} : failure_;
+  }
+
+  /// Messages and payload bytes sent so far.
+  std::uint64_t messages() const { return messages_.load(std::memory_order_relaxed); }
+  std::uint64_t payload_bytes() const { return payload_bytes_.load(std::memory_order_relaxed); }
+  std::size_t endpoint_count() const { return worker_->endpoint_count(); }
+
+  transport::Worker& worker() { return *worker_; }
+  /// The node's endpoint, connected at first use. For native operations.
+  Result<transport::EndpointId> endpoint(NodeId node);
+  Waiting& waiting() { return waiting_; }
+
+ private:
+  struct Peer {
+    ServerDescription server;
+    transport::EndpointId endpoint{};
+    bool connected = false;
+    bool flushing = false;
+    std::uint64_t issued = 0, handled = 0;
+    std::uint64_t charged = 0, released = 0;
+    std::uint32_t refused = 0, refused_told = 0;
+  };
+  struct Slot {
+    OnReply on_reply;
+    std::uint32_t generation = 1;
+    std::uint32_t next_free = 0;
+  };
+  // A worker as the wait policy sees it: before each step, other threads that want the client get it.
+  struct Yielding {
+    Client& client;
+    bool progress() const {
+      client.let_others_in();
+      return client.worker_->progress();
+    }
+    void sleep(std::uint64_t timeout_ns) const { client.worker_->sleep(timeout_ns); }
+  };
+
+  Client(launch::Launch& launch, Waiting& waiting, std::vector<ServerDescription> servers);
+  void let_others_in();
+  void on_message(const transport::Message& message) override;
+  void on_endpoint_failure(transport::EndpointId endpoint, const Status& why) override;
+  void take_counts(Peer& peer, const ReplyHeader& header);
+  std::uint64_t take_token(OnReply on_reply);
+  OnReply give_token_back(std::uint64_t token);
+
+  launch::Launch& launch_;
+  Waiting& waiting_;
+  std::mutex mutex_;
+  std::atomic<int> others_{0};  ///< threads that wait for `mutex_`
+  std::unique_ptr<transport::Worker> worker_;
+  std::vector<Peer> peers_;     ///< by node
+  std::vector<Slot> slots_;     ///< by the low half of a token, less one
+  std::uint32_t free_slot_ = 0; ///< index + 1 of the first free slot; 0: none
+  Status failure_;
+  std::atomic<std::uint64_t> messages_{0}, payload_bytes_{0};
+};
+
+}  // namespace grapnel::progress

@@ -1,0 +1,155 @@
+// How the server takes one message: check it, execute it or park it, settle the counts.
+#include "base/codec.hpp"
+#include "base/log.hpp"
+#include "progress/server.hpp"
+
+namespace grapnel::progress {
+
+// One request in execution; its answer carries the counts as they will be when it is done.
+class Server::Execution final : public Request {
+ public:
+  Execution(Server& server, Origin& origin_state, const RequestHeader& header)
+      : server_(server), origin_state_(origin_state), header_(header) {}
+
+  void answer(ByteView answer_body, ByteView answer_payload, transport::Completion sent) override {
+    server_.reply(origin_state_, ReplyCode::answer, header_.token, origin_state_.handled + 1,
+                  origin_state_.released + header_.charge, answer_body, answer_payload, sent);
+  }
+
+ private:
+  Server& server_;
+  Origin& origin_state_;
+  const RequestHeader& header_;
+};
+
+const char* Server::fault_of(const transport::Message& message, RequestHeader& header) const {
+  base::Decoder decoder(message.header);
+  const auto read = decoder.get<RequestHeader>();
+  if (!read) return "is shorter than a header";
+  header = *read;
+  if (header.secret != launch_.job_secret()) return "does not know the job's secret";
+  if (header.origin < 0 || header.origin >= launch_.size()) return "names an origin outside the job";
+  if (header.body_bytes != decoder.rest().size()) return "has a body of another length than it says";
+  if (header.payload_bytes != message.payload.size()) return "has a payload of another length than it says";
+  if (header.charge < header.payload_bytes || header.charge > config_.window_bytes) return "has a wrong charge";
+  return nullptr;
+}
+
+void Server::drop(const char* fault) {
+  const auto dropped = foreign_.fetch_add(1, std::memory_order_relaxed);
+  // The first few and then every 10,000th: a flood must not fill the log.
+  if (dropped < 3 || dropped % 10'000 == 0) base::log_warn("dropped a message that {} ({} so far)", fault, dropped + 1);
+}
+
+void Server::on_message(const transport::Message& message) {
+  RequestHeader header;
+  if (const char* fault = fault_of(message, header)) return drop(fault);
+  Origin& origin = origins_[static_cast<std::size_t>(header.origin)];
+  origin.path = message.reply_path;
+  const ByteView body = message.header.subspan(sizeof(RequestHeader));
+  const Handler* handler = handlers_.find(header.handler);
+  const bool fits = handler != nullptr && body.size() >= handler->least_body_bytes &&
+                    body.size() <= handler->most_body_bytes && (!handler->answers || header.token != 0);
+  if (!fits) {
+    // It came from one of ours, so its sender waits for the count: it must be settled like any other.
+    static const Handler refuse{"refuse", 0, kMaxBodyBytes, false, [](Request&) { return Outcome::refused; }};
+    handler = &refuse;
+  }
+  execute_or_park(origin, *handler, header, body, message.payload);
+}
+
+void Server::execute_or_park(Origin& origin, const Handler& handler, const RequestHeader& header, ByteView body,
+                             ByteView payload) {
+  std::uint64_t resume = 0;
+  if (origin.parked.empty()) {
+    const Outcome outcome = execute(origin, handler, header, body, payload, resume);
+    if (outcome != Outcome::retry) return settle(origin, header, outcome);
+    ++parked_origins_;
+  } else if (origin.held + header.charge > config_.window_bytes) {
+    return drop("exceeds its origin's window");
+  }
+  origin.held += header.charge;
+  parked_.fetch_add(1, std::memory_order_relaxed);
+  origin.parked.push_back(
+      {&handler, header, Bytes(body.begin(), body.end()), Bytes(payload.begin(), payload.end()), resume});
+}
+
+Outcome Server::execute(Origin& origin, const Handler& handler, const RequestHeader& header, ByteView body,
+                        ByteView payload, std::uint64_t& resume) {
+  Execution request(*this, origin, header);
+  request.origin = Rank{header.origin};
+  request.body = body;
+  request.payload = payload;
+  request.token = header.token;
+  request.resume = resume;
+  const Outcome outcome = handler.run(request);
+  resume = request.resume;
+  if (outcome == Outcome::refused) {
+    const auto refused = refused_.fetch_add(1, std::memory_order_relaxed);
+    if (refused < 3 || refused % 10'000 == 0) {
+      base::log_warn("refused {} of rank {}: it does not fit this node's memory ({} refused so far)", handler.name,
+                     header.origin, refused + 1);
+    }
+  }
+  return outcome;
+}
+
+void Server::settle(Origin& origin, const RequestHeader& header, Outcome outcome) {
+  ++origin.handled;
+  origin.released += header.charge;
+  handled_.fetch_add(1, std::memory_order_relaxed);
+  if (outcome == Outcome::refused) {
+    if (header.token == 0) {
+      ++origin.refused;
+    } else {
+      reply(origin, ReplyCode::refused, header.token, origin.handled, origin.released, {}, {}, {});
+    }
+  }
+  if (origin.released - origin.reported_released >= config_.window_bytes / 2) report_counts(origin);
+}
+
+void Server::answer_later(Rank to, std::uint64_t token, ByteView body) {
+  Origin& origin = origins_[index(to)];
+  reply(origin, ReplyCode::answer, token, origin.handled, origin.released, body, {}, {});
+}
+
+void Server::report_counts(Origin& origin) {
+  if (origin.counts_in_flight) return;  // its completion comes back here
+  origin.counts_in_flight = true;
+  const transport::Completion sent{[](void* context, const Status&) {
+                                     auto& self = *static_cast<Origin*>(context);
+                                     self.counts_in_flight = false;
+                                     if (self.released - self.reported_released >=
+                                         self.server->config_.window_bytes / 2) {
+                                       self.server->report_counts(self);
+                                     }
+                                   },
+                                   &origin};
+  reply(origin, ReplyCode::counts, 0, origin.handled, origin.released, {}, {}, sent);
+}
+
+void Server::reply(Origin& origin, ReplyCode code, std::uint64_t token, std::uint64_t handled, std::uint64_t released,
+                   ByteView body, ByteView payload, transport::Completion sent) {
+  ReplyHeader header;
+  header.secret = launch_.job_secret();
+  header.code = code;
+  header.body_bytes = static_cast<std::uint16_t>(body.size());
+  header.node = static_cast<std::int32_t>(index(launch_.node()));
+  header.payload_bytes = static_cast<std::uint32_t>(payload.size());
+  header.refused = origin.refused;
+  header.token = token;
+  header.handled = handled;
+  header.released = released;
+  origin.reported_released = released;
+  std::byte front[transport::kMaxHeaderBytes];
+  std::memcpy(front, &header, sizeof header);
+  if (!body.empty()) std::memcpy(front + sizeof header, body.data(), body.size());
+  const auto result =
+      worker_->reply(origin.path, ByteView(front, sizeof header + body.size()), payload, sent);
+  // A reply that cannot be sent has a dead client behind it; whoever waits for `sent` is told now.
+  const bool over = !result || *result == transport::Sent::done;
+  if (!result) base::log_debug("a reply could not be sent: {}", result.status().to_string());
+  if (over && sent.notify != nullptr) sent.notify(sent.context, result.status());
+}
+
+}  // namespace grapnel::progress

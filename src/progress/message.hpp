@@ -1,0 +1,61 @@
+// What stands at the front of every message between a client (a rank's origin side) and a node's server.
+//
+//   request := RequestHeader body payload         client → server
+//   reply   := ReplyHeader body payload           server → client
+//
+// `body` is the handler's own structure, `payload` its data; both lengths are in the header and are checked against what
+// arrived before a handler sees them. Counts are cumulative and never go back, so a later reply makes an earlier one
+// redundant and waiting compares with ≥.
+#pragma once
+
+#include <cstdint>
+
+#include "grapnel/types.hpp"
+#include "transport/transport.hpp"
+
+namespace grapnel::progress {
+
+/// Handlers are named by small numbers; each layer takes a range of its own (rma 1–31, sync 32–63).
+using HandlerId = std::uint16_t;
+inline constexpr HandlerId kHandlerLimit = 64;
+
+/// Answers with the counts and nothing else: what a fence asks. The server registers it itself.
+inline constexpr HandlerId kCountsHandler = 0;
+
+/// Two independent lengths and a charge stand in both, so that a truncated or padded message is noticed.
+struct RequestHeader {
+  std::uint64_t secret = 0;         ///< the job's; a message without it is dropped
+  HandlerId handler = 0;
+  std::uint16_t body_bytes = 0;
+  std::int32_t origin = 0;          ///< rank of the sender
+  std::uint32_t payload_bytes = 0;
+  std::uint32_t charge = 0;         ///< window bytes that this request takes until it is handled
+  std::uint64_t token = 0;          ///< the client's name for whom the reply is; 0: no reply wanted
+};
+
+enum class ReplyCode : std::uint16_t {
+  answer,   ///< body and payload are the handler's answer
+  refused,  ///< the request was declined; nothing was touched
+  counts,   ///< nothing but the counts: the window moves on
+};
+
+struct ReplyHeader {
+  std::uint64_t secret = 0;
+  ReplyCode code = ReplyCode::counts;
+  std::uint16_t body_bytes = 0;
+  std::int32_t node = 0;            ///< whose server speaks
+  std::uint32_t payload_bytes = 0;
+  std::uint32_t refused = 0;        ///< requests without a reply of their own that this server refused so far
+  std::uint64_t token = 0;
+  std::uint64_t handled = 0;        ///< requests of this origin that are applied, cumulative
+  std::uint64_t released = 0;       ///< their charges, cumulative
+};
+
+/// The most that a handler's own structure may take.
+inline constexpr std::size_t kMaxBodyBytes = transport::kMaxHeaderBytes - sizeof(ReplyHeader);
+static_assert(sizeof(RequestHeader) <= sizeof(ReplyHeader));
+
+/// What every request takes from the window besides its data: bounds the number of small ones.
+inline constexpr std::uint32_t kRequestCharge = 512;
+
+}  // namespace grapnel::progress

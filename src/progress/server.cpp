@@ -1,0 +1,112 @@
+#include "progress/server.hpp"
+
+#include <cstring>
+
+#include "base/check.hpp"
+#include "base/codec.hpp"
+#include "base/log.hpp"
+
+namespace grapnel::progress {
+
+Bytes ServerDescription::encode() const {
+  return base::Encoder().put(window_bytes).put_string(worker_address).take();
+}
+
+Result<ServerDescription> ServerDescription::decode(ByteView bytes) {
+  base::Decoder decoder(bytes);
+  const auto window = decoder.get<std::uint64_t>();
+  const auto address = decoder.get_string();
+  if (!window || !address) return Status(Code::system, "a server's description is truncated");
+  return ServerDescription{Bytes(address->begin(), address->end()), *window};
+}
+
+Server::Server(const base::Config& config, launch::Launch& launch, Waiting& waiting)
+    : config_(config), launch_(launch), waiting_(waiting), origins_(static_cast<std::size_t>(launch.size())) {
+  for (Origin& origin : origins_) origin.server = this;
+  handlers_.add(kCountsHandler, {"counts", 0, 0, true, [](Request& request) {
+                                   request.answer({}, {});
+                                   return Outcome::done;
+                                 }});
+}
+
+Result<std::unique_ptr<Server>> Server::create(const base::Config& config, launch::Launch& launch, Waiting& waiting,
+                                               transport::Transport& transport) {
+  auto server = std::unique_ptr<Server>(new Server(config, launch, waiting));
+  auto worker = transport.create_worker(*server);
+  if (!worker) return worker.status();
+  server->worker_ = std::move(*worker);
+  return server;
+}
+
+Server::~Server() { stop(); }
+
+Status Server::start(const std::vector<int>& cpus) {
+  auto thread = waiting_.host().start("grapnel-server", cpus, [this] { run(); });
+  if (!thread) return thread.status();
+  thread_ = std::move(*thread);
+  return {};
+}
+
+void Server::stop() {
+  stopping_.store(true, std::memory_order_release);  // pairs with the acquire load in `run`
+  if (thread_) worker_->wake();
+  thread_.reset();
+}
+
+void Server::run() {
+  base::log_set_identity(std::to_string(index(launch_.rank())) + "/server");
+  while (!stopping_.load(std::memory_order_acquire)) {
+    if (worker_->progress()) continue;
+    if (retry_parked()) continue;
+    wait_for_work();
+  }
+}
+
+void Server::wait_for_work() {
+  const bool waits_for_a_stripe = parked_origins_ > 0;  // nobody will send a message when it is free
+  if (config_.progress == base::ProgressMode::poll || waits_for_a_stripe) {
+    waiting_.host().relax();
+    if (waits_for_a_stripe) waiting_.host().yield();
+    return;
+  }
+  if (config_.progress == base::ProgressMode::adaptive) {
+    Waiting::Spin spin(waiting_);
+    do {
+      if (worker_->progress() || stopping_.load(std::memory_order_acquire)) return;
+    } while (spin.step());
+  }
+  sleeps_.fetch_add(1, std::memory_order_relaxed);
+  worker_->sleep(Waiting::kLongestSleep_ns);
+}
+
+bool Server::retry_parked() {
+  if (parked_origins_ == 0) return false;
+  bool any = false;
+  for (Origin& origin : origins_) {
+    while (!origin.parked.empty()) {
+      Parked& first = origin.parked.front();
+      const Outcome outcome =
+          execute(origin, *first.handler, first.header, first.body, first.payload, first.resume);
+      if (outcome == Outcome::retry) break;
+      const RequestHeader header = first.header;
+      origin.held -= header.charge;
+      origin.parked.pop_front();
+      settle(origin, header, outcome);
+      any = true;
+      if (origin.parked.empty()) --parked_origins_;
+    }
+  }
+  return any;
+}
+
+void Server::on_endpoint_failure(transport::EndpointId, const Status& why) {
+  // A client that is gone has nothing to be told; the launch layer ends the job.
+  base::log_debug("a client's connection ended: {}", why.to_string());
+}
+
+Server::Statistics Server::statistics() const {
+  const auto read = [](const std::atomic<std::uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };
+  return {read(handled_), read(refused_), read(foreign_), read(parked_), read(sleeps_)};
+}
+
+}  // namespace grapnel::progress

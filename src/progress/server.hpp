@@ -1,0 +1,118 @@
+// A node's server: the thread that executes what remote ranks ask of this node's memory, so that its ranks never need to.
+//
+// It lives in the process of the node's leader, which has every segment of the node mapped, and owns the node's receive
+// worker. Its loop: take messages, execute them, retry what had to wait, give the window back, and when there is nothing
+// to do wait as the progress mode says. Handlers never wait.
+//
+// Invariants:
+//  1. Requests of one origin are executed in the order they came; while one is parked, later ones queue behind it.
+//  2. `handled` of an origin counts executed requests, never goes back, and is reported with every reply.
+//  3. What an origin can make the server hold is bounded by its window: a request beyond it is refused.
+//     Memory: ranks × GRAPNEL_WINDOW_BYTES at most, and nothing while no request is parked.
+//  4. Besides answers there is at most one message of counts in flight per origin, so the server never waits for a
+//     client that waits for it.
+//
+// Threads: everything runs in the server's thread, but for construction, `start`, `stop` and `statistics`.
+// Source: armci-multiprotocol, section 2; thesis, chapter 2 (the server as a thread).
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "base/config.hpp"
+#include "grapnel/status.hpp"
+#include "launch/launch.hpp"
+#include "os/host.hpp"
+#include "progress/handlers.hpp"
+#include "progress/message.hpp"
+#include "progress/waiting.hpp"
+#include "transport/transport.hpp"
+
+namespace grapnel::progress {
+
+/// What a client must know to talk to a server; published by the node's leader.
+struct ServerDescription {
+  Bytes worker_address;
+  std::uint64_t window_bytes = 0;
+
+  Bytes encode() const;
+  static Result<ServerDescription> decode(ByteView bytes);
+};
+
+class Server final : public transport::MessageSink {
+ public:
+  static Result<std::unique_ptr<Server>> create(const base::Config& config, launch::Launch& launch, Waiting& waiting,
+                                                transport::Transport& transport);
+  ~Server() override;
+
+  /// Where the layers above register, before `start`.
+  HandlerTable& handlers() { return handlers_; }
+  ServerDescription description() const { return {worker_->address(), config_.window_bytes}; }
+
+  /// Starts the thread, on `cpus`: where any of the node's ranks may run (launchers bind each to a single core).
+  Status start(const std::vector<int>& cpus);
+  /// Ends the thread; requests that arrive later are lost. Called when no rank will send any more.
+  void stop();
+
+  /// Answers a request whose handler returned `done` without an answer (a queued lock). From handlers only.
+  void answer_later(Rank origin, std::uint64_t token, ByteView body);
+
+  struct Statistics {
+    std::uint64_t handled = 0, refused = 0, foreign = 0, parked = 0, sleeps = 0;
+  };
+  Statistics statistics() const;
+
+ private:
+  struct Parked {
+    const Handler* handler;
+    RequestHeader header;
+    Bytes body, payload;
+    std::uint64_t resume;
+  };
+  struct Origin {
+    transport::ReplyPath path;
+    std::uint64_t handled = 0, released = 0, held = 0;  ///< `held`: charges of parked requests
+    std::uint64_t reported_released = 0;
+    std::uint32_t refused = 0;
+    bool counts_in_flight = false;
+    std::deque<Parked> parked;
+    Server* server = nullptr;
+  };
+  class Execution;
+
+  Server(const base::Config& config, launch::Launch& launch, Waiting& waiting);
+
+  void run();
+  void wait_for_work();
+  void on_message(const transport::Message& message) override;
+  void on_endpoint_failure(transport::EndpointId endpoint, const Status& why) override;
+
+  /// Null, or what is wrong with the message.
+  const char* fault_of(const transport::Message& message, RequestHeader& header) const;
+  void drop(const char* fault);
+  void execute_or_park(Origin& origin, const Handler& handler, const RequestHeader& header, ByteView body,
+                       ByteView payload);
+  Outcome execute(Origin& origin, const Handler& handler, const RequestHeader& header, ByteView body, ByteView payload,
+                  std::uint64_t& resume);
+  void settle(Origin& origin, const RequestHeader& header, Outcome outcome);
+  bool retry_parked();
+  void report_counts(Origin& origin);
+  void reply(Origin& origin, ReplyCode code, std::uint64_t token, std::uint64_t handled, std::uint64_t released,
+             ByteView body, ByteView payload, transport::Completion sent);
+
+  const base::Config config_;
+  launch::Launch& launch_;
+  Waiting& waiting_;
+  HandlerTable handlers_;
+  std::unique_ptr<transport::Worker> worker_;
+  std::vector<Origin> origins_;
+  std::size_t parked_origins_ = 0;
+  std::atomic<bool> stopping_{false};
+  std::unique_ptr<os::Thread> thread_;
+  // Written by the server's thread alone, read by anybody: relaxed on both sides.
+  std::atomic<std::uint64_t> handled_{0}, refused_{0}, foreign_{0}, parked_{0}, sleeps_{0};
+};
+
+}  // namespace grapnel::progress

@@ -1,0 +1,95 @@
+// The one wait policy: spin shortly, then sleep, and look at the job's health between sleeps.
+//
+// A wait is on one thing: on a worker (its messages) or on a word (another rank's store). It spins for about the cost of
+// a wake-up, and only while no more threads of this node spin than the node's share of the machine's CPUs; then it
+// sleeps in the transport or on the futex, 250 ms at most, and looks whether the job still lives. No clock is read
+// unless there is something to wait for.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/units.hpp"
+#include "grapnel/status.hpp"
+#include "launch/launch.hpp"
+#include "os/host.hpp"
+#include "transport/transport.hpp"
+
+namespace grapnel::progress {
+
+class Waiting {
+ public:
+  /// Collective in the order of carving: `launch.node_memory()` holds the count of spinners.
+  Waiting(os::Host& host, launch::Launch& launch, std::uint64_t spin_ns);
+
+  os::Host& host() { return host_; }
+
+  /// Returns when `ready()` holds, calling `worker.progress()` meanwhile and sleeping in `worker.sleep(timeout_ns)`.
+  /// Errors: peer_dead.
+  template <typename Worker, typename Ready>
+  Status on_worker(Worker&& worker, Ready ready) {
+    return wait([&] { return ready(); }, [&] { return worker.progress(); },
+                [&](std::uint64_t timeout_ns) { worker.sleep(timeout_ns); });
+  }
+
+  /// Returns when `ready(value)` holds for the value of `word`; `ready` may store to the word, and then says so by
+  /// changing `value`. Whoever else stores to it calls `wake` after. Errors: peer_dead.
+  template <typename Ready>
+  Status on_word(os::Word& word, Ready ready) {
+    // acquire: pairs with the release of whoever stored the awaited value.
+    std::uint32_t seen = 0;
+    const auto look = [&] {
+      seen = word.load(std::memory_order_acquire);
+      return ready(seen);
+    };
+    return wait(look, [] { return false; },
+                [&](std::uint64_t timeout_ns) { host_.wait(word, seen, timeout_ns); });
+  }
+
+  /// A bounded spin for a server or a waiter. `may_spin` is false when the node's CPUs are taken by other spinners.
+  class Spin {
+   public:
+    explicit Spin(Waiting& waiting);
+    ~Spin();
+    Spin(const Spin&) = delete;
+    Spin& operator=(const Spin&) = delete;
+    /// One step; false when it is time to sleep.
+    bool step();
+
+   private:
+    Waiting& waiting_;
+    bool counted_;
+    std::uint64_t end_ns_;
+  };
+
+  Status health() { return launch_.health(); }
+  static constexpr std::uint64_t kLongestSleep_ns = 250 * base::kMillisecond_ns;
+
+ private:
+  template <typename Ready, typename Progress, typename Sleep>
+  Status wait(Ready ready, Progress progress, Sleep sleep) {
+    if (ready()) return {};
+    for (;;) {
+      {
+        Spin spin(*this);
+        do {
+          while (progress()) {
+            if (ready()) return {};
+          }
+          if (ready()) return {};
+        } while (spin.step());
+      }
+      GRAPNEL_TRY(launch_.health());
+      sleep(kLongestSleep_ns);
+      if (ready()) return {};
+    }
+  }
+
+  os::Host& host_;
+  launch::Launch& launch_;
+  const std::uint64_t spin_ns_;
+  os::Word& spinners_;
+  std::uint32_t cpu_share_;
+};
+
+}  // namespace grapnel::progress
