@@ -1,0 +1,33 @@
+#include "segment/internal/agreement.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+
+namespace grapnel::segment {
+
+void put_status(base::Encoder& out, const Status& status) {
+  out.put(static_cast<std::uint32_t>(status.code()));
+  out.put_string(std::as_bytes(std::span(status.message())));
+}
+
+std::optional<Status> get_status(base::Decoder& in) {
+  const auto code = in.get<std::uint32_t>();
+  const auto text = in.get_string();
+  if (!code || !text || *code > static_cast<std::uint32_t>(Code::system)) return std::nullopt;
+  if (*code == static_cast<std::uint32_t>(Code::ok)) return Status{};
+  return Status(static_cast<Code>(*code), std::string(reinterpret_cast<const char*>(text->data()), text->size()));
+}
+
+Status meet(launch::Exchange& exchange, const launch::Group& group) {
+  // Not empty: launchers' key stores have their own ideas about values without bytes.
+  const std::byte here{1};
+  return exchange.allgather(group, base::bytes_of(here)).status();
+}
+
+Status blame(const launch::Group& group, std::size_t member, const Status& why) {
+  if (why.ok()) return {};
+  return Status(why.code(), fmt::format("rank {}: {}", index(group.members[member]), why.message()));
+}
+
+}  // namespace grapnel::segment

@@ -1,0 +1,45 @@
+// What every member of a group works out alike from everybody's requests: who lies where, and whether there is room.
+//
+// A pure function of what was exchanged, so all members come to the same plan or the same refusal without asking again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "grapnel/status.hpp"
+#include "launch/group.hpp"
+#include "launch/launch.hpp"
+#include "os/shared_memory.hpp"
+
+namespace grapnel::segment {
+
+/// What a member brings along.
+struct PartRequest {
+  std::size_t bytes = 0;
+  os::MemoryLimit limit;  ///< read before anybody took anything; only that of a node's first member counts
+};
+
+/// A node's file: the parts of its members one behind the other, each at a page.
+struct NodeShare {
+  NodeId node{};
+  std::size_t leader = 0;  ///< group index of the node's lowest member: takes the range and creates the file
+  std::size_t bytes = 0;   ///< of the file; 0: there is none
+};
+
+struct AllocationPlan {
+  std::vector<std::size_t> share_of;   ///< by group index: which of `shares`
+  std::vector<std::size_t> offset_of;  ///< by group index: where its part begins in its node's file
+  std::vector<std::size_t> bytes_of;   ///< by group index: what it asked for
+  std::vector<NodeShare> shares;       ///< in the order of their leaders
+};
+
+/// unavailable unless the leader of every node that has a member is a member itself: its server must map the segment.
+Status check_node_leaders(const launch::Group& group, const launch::NodeMap& nodes);
+
+/// `requests` by group index. Errors: no_memory where a machine has less than its nodes' members ask for in sum (several
+/// nodes may share one machine), invalid_argument where a size makes no sense.
+Result<AllocationPlan> plan_allocation(const launch::Group& group, const launch::NodeMap& nodes,
+                                       const std::vector<PartRequest>& requests);
+
+}  // namespace grapnel::segment
