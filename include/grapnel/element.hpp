@@ -1,0 +1,31 @@
+// The element types that accumulate understands.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace grapnel {
+
+/// What an accumulate adds. A complex number is two floating-point numbers, real part first. One byte, because it
+/// travels in messages.
+enum class ElementType : std::uint8_t { int32, int64, float32, float64, complex64, complex128 };
+
+inline constexpr int kElementTypes = 6;
+
+/// Whether a number that came from elsewhere (a message, a foreign interface) names a type.
+constexpr bool is_element_type(int value) { return value >= 0 && value < kElementTypes; }
+
+constexpr std::size_t element_bytes(ElementType type) {
+  switch (type) {
+    case ElementType::int32:
+    case ElementType::float32: return 4;
+    case ElementType::int64:
+    case ElementType::float64:
+    case ElementType::complex64: return 8;
+    case ElementType::complex128: return 16;
+  }
+  return 1;
+}
+
+}  // namespace grapnel

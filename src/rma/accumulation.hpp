@@ -1,0 +1,47 @@
+// Accumulate into this node's memory, stripe by stripe; used by local ranks (which wait) and the server (which does not).
+#pragma once
+
+#include <algorithm>
+
+#include "rma/kernels/accumulate.hpp"
+#include "rma/messages.hpp"
+#include "rma/stripes.hpp"
+
+namespace grapnel::rma {
+
+/// How many bytes from `target` on may be added under the stripe of `target`, `bytes` at most. An element that straddles
+/// a stripe's end belongs to the stripe where it begins, for everybody.
+inline std::size_t stripe_run_bytes(const std::byte* target, std::size_t bytes, std::size_t element) {
+  const std::size_t left = Stripes::kStripeBytes - reinterpret_cast<std::uintptr_t>(target) % Stripes::kStripeBytes;
+  return std::min(bytes, (left + element - 1) / element * element);
+}
+
+/// Waits for stripes. Errors: peer_dead.
+inline Status accumulate_waiting(StripeHolder& holder, const Arithmetic& arithmetic, std::byte* target,
+                                 const std::byte* source, std::size_t bytes) {
+  const std::size_t element = element_bytes(arithmetic.type);
+  while (bytes > 0) {
+    const std::size_t run = stripe_run_bytes(target, bytes, element);
+    GRAPNEL_TRY(holder.hold(target));
+    accumulate(arithmetic.type, target, source, run, arithmetic.scale.bytes);
+    target += run;
+    source += run;
+    bytes -= run;
+  }
+  return {};
+}
+
+/// Adds from `done` on until all is done (true) or a stripe is taken (false); `done` says how far it came.
+inline bool try_accumulate(StripeHolder& holder, const Arithmetic& arithmetic, std::byte* target,
+                           const std::byte* source, std::size_t bytes, std::uint64_t& done) {
+  const std::size_t element = element_bytes(arithmetic.type);
+  while (done < bytes) {
+    const std::size_t run = stripe_run_bytes(target + done, bytes - done, element);
+    if (!holder.try_hold(target + done)) return false;
+    accumulate(arithmetic.type, target + done, source + done, run, arithmetic.scale.bytes);
+    done += run;
+  }
+  return true;
+}
+
+}  // namespace grapnel::rma

@@ -1,0 +1,211 @@
+#include "rma/handlers.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "base/codec.hpp"
+#include "rma/accumulation.hpp"
+#include "rma/kernels/copy.hpp"
+#include "rma/kernels/strided.hpp"
+
+namespace grapnel::rma {
+namespace {
+
+std::byte* at(std::uint64_t address) { return reinterpret_cast<std::byte*>(address); }
+
+// A packed answer, alive until it has left.
+void answer_packed(progress::Request& request, std::unique_ptr<Bytes> data) {
+  const ByteView view = *data;
+  request.answer({}, view, {[](void* context, const Status&) { delete static_cast<Bytes*>(context); }, data.release()});
+}
+
+VectorRun run_at(ByteView runs, std::size_t number) {
+  VectorRun run;
+  std::memcpy(&run, runs.data() + number * sizeof run, sizeof run);
+  return run;
+}
+
+}  // namespace
+
+void Handlers::add(progress::HandlerTable& table, progress::HandlerId id, const char* name, std::size_t body_bytes,
+                   bool answers, Outcome (Handlers::*run)(Request&)) {
+  table.add(id, {name, body_bytes, body_bytes, answers, [this, run](Request& request) {
+                   const auto pin = segments_.pin();
+                   return (this->*run)(request);
+                 }});
+}
+
+void Handlers::add_to(progress::HandlerTable& table) {
+  add(table, kPutHandler, "put", sizeof(ContiguousBody), false, &Handlers::put);
+  add(table, kGetHandler, "get", sizeof(ContiguousBody), true, &Handlers::get);
+  add(table, kAccumulateHandler, "accumulate", sizeof(AccumulateBody), false, &Handlers::accumulate);
+  add(table, kPutStridedHandler, "strided put", sizeof(StridedBody), false, &Handlers::put_strided);
+  add(table, kGetStridedHandler, "strided get", sizeof(StridedBody), true, &Handlers::get_strided);
+  add(table, kAccumulateStridedHandler, "strided accumulate", sizeof(StridedBody), false,
+      &Handlers::accumulate_strided);
+  add(table, kPutVectorHandler, "vector put", sizeof(VectorBody), false, &Handlers::put_vector);
+  add(table, kGetVectorHandler, "vector get", sizeof(VectorBody), true, &Handlers::get_vector);
+  add(table, kAccumulateVectorHandler, "vector accumulate", sizeof(VectorBody), false, &Handlers::accumulate_vector);
+  add(table, kRmwHandler, "read-modify-write", sizeof(RmwBody), true, &Handlers::read_modify_write);
+}
+
+progress::Outcome Handlers::put(Request& request) {
+  const auto body = request.body_as<ContiguousBody>();
+  if (body.bytes != request.payload.size() || !holds(body.address, body.bytes)) return Outcome::refused;
+  rma::copy(at(body.address), request.payload.data(), body.bytes);
+  return Outcome::done;
+}
+
+progress::Outcome Handlers::get(Request& request) {
+  const auto body = request.body_as<ContiguousBody>();
+  if (body.bytes > transport::kMaxPayloadBytes || !holds(body.address, body.bytes)) return Outcome::refused;
+  // Straight from the segment: it lives until its owner and this origin have freed it together.
+  request.answer({}, ByteView(at(body.address), body.bytes));
+  return Outcome::done;
+}
+
+progress::Outcome Handlers::accumulate(Request& request) {
+  const auto body = request.body_as<AccumulateBody>();
+  const auto& [address, bytes] = body.target;
+  if (!is_element_type(static_cast<int>(body.arithmetic.type)) || bytes != request.payload.size() ||
+      bytes % element_bytes(body.arithmetic.type) != 0 || !holds(address, bytes)) {
+    return Outcome::refused;
+  }
+  StripeHolder holder(waiting_, stripes_, stripes_.server_mark());
+  const bool all = try_accumulate(holder, body.arithmetic, at(address), request.payload.data(), bytes, request.resume);
+  return all ? Outcome::done : Outcome::retry;
+}
+
+bool Handlers::holds(const StridedBody& body) const {
+  if (!validate(body.shape).ok()) return false;
+  const auto total = static_cast<std::uint64_t>(body.shape.total_bytes());
+  if (body.first > total || body.bytes > total - body.first || body.bytes > transport::kMaxPayloadBytes) return false;
+  const auto [low, high] = extent(body.shape);
+  return holds(body.base + static_cast<std::uint64_t>(low), static_cast<std::uint64_t>(high - low));
+}
+
+progress::Outcome Handlers::put_strided(Request& request) {
+  const auto body = request.body_as<StridedBody>();
+  if (body.bytes != request.payload.size() || !holds(body)) return Outcome::refused;
+  unpack(at(body.base), body.shape, body.first, request.payload.data(), body.bytes);
+  return Outcome::done;
+}
+
+progress::Outcome Handlers::get_strided(Request& request) {
+  const auto body = request.body_as<StridedBody>();
+  if (!holds(body)) return Outcome::refused;
+  auto data = std::make_unique<Bytes>(body.bytes);
+  pack(data->data(), at(body.base), body.shape, body.first, body.bytes);
+  answer_packed(request, std::move(data));
+  return Outcome::done;
+}
+
+progress::Outcome Handlers::accumulate_strided(Request& request) {
+  const auto body = request.body_as<StridedBody>();
+  if (!is_element_type(static_cast<int>(body.arithmetic.type)) || body.bytes != request.payload.size() || !holds(body)) {
+    return Outcome::refused;
+  }
+  const std::size_t element = element_bytes(body.arithmetic.type);
+  if (body.first % element != 0 || body.bytes % element != 0 ||
+      static_cast<std::size_t>(body.shape.count[0]) % element != 0) {
+    return Outcome::refused;
+  }
+  StripeHolder holder(waiting_, stripes_, stripes_.server_mark());
+  std::uint64_t& done = request.resume;
+  while (done < body.bytes) {
+    // One run at a time from where we are; `for_each_run` is restarted only after a retry.
+    bool taken = true;
+    for_each_run(body.shape, body.first + done, body.bytes - done, [&](std::int64_t offset, std::size_t length) {
+      if (!taken) return;
+      std::uint64_t part = 0;
+      taken = try_accumulate(holder, body.arithmetic, at(body.base) + offset, request.payload.data() + done, length,
+                             part);
+      done += part;
+    });
+    if (!taken) return Outcome::retry;
+  }
+  return Outcome::done;
+}
+
+bool Handlers::holds_runs(const VectorBody& body, ByteView runs, std::size_t element) const {
+  if (body.bytes > transport::kMaxPayloadBytes) return false;
+  std::uint64_t total = 0;
+  for (std::size_t i = 0; i < body.runs; ++i) {
+    const VectorRun run = run_at(runs, i);
+    if (run.bytes > body.bytes || run.bytes % element != 0 || !holds(run.address, run.bytes)) return false;
+    total += run.bytes;
+  }
+  return total == body.bytes;
+}
+
+progress::Outcome Handlers::put_vector(Request& request) {
+  const auto body = request.body_as<VectorBody>();
+  const std::size_t runs_bytes = body.runs * sizeof(VectorRun);
+  if (body.runs > request.payload.size() / sizeof(VectorRun) ||
+      request.payload.size() - runs_bytes != body.bytes || !holds_runs(body, request.payload, 1)) {
+    return Outcome::refused;
+  }
+  const std::byte* data = request.payload.data() + runs_bytes;
+  for (std::size_t i = 0; i < body.runs; ++i) {
+    const VectorRun run = run_at(request.payload, i);
+    rma::copy(at(run.address), data, run.bytes);
+    data += run.bytes;
+  }
+  return Outcome::done;
+}
+
+progress::Outcome Handlers::get_vector(Request& request) {
+  const auto body = request.body_as<VectorBody>();
+  if (body.runs > request.payload.size() / sizeof(VectorRun) ||
+      request.payload.size() != body.runs * sizeof(VectorRun) || !holds_runs(body, request.payload, 1)) {
+    return Outcome::refused;
+  }
+  auto data = std::make_unique<Bytes>(body.bytes);
+  std::byte* out = data->data();
+  for (std::size_t i = 0; i < body.runs; ++i) {
+    const VectorRun run = run_at(request.payload, i);
+    rma::copy(out, at(run.address), run.bytes);
+    out += run.bytes;
+  }
+  answer_packed(request, std::move(data));
+  return Outcome::done;
+}
+
+progress::Outcome Handlers::accumulate_vector(Request& request) {
+  const auto body = request.body_as<VectorBody>();
+  const std::size_t runs_bytes = body.runs * sizeof(VectorRun);
+  if (!is_element_type(static_cast<int>(body.arithmetic.type)) || body.runs > request.payload.size() / sizeof(VectorRun) ||
+      request.payload.size() - runs_bytes != body.bytes ||
+      !holds_runs(body, request.payload, element_bytes(body.arithmetic.type))) {
+    return Outcome::refused;
+  }
+  StripeHolder holder(waiting_, stripes_, stripes_.server_mark());
+  std::uint64_t before = 0;  // data of the runs before this one
+  for (std::size_t i = 0; i < body.runs; ++i) {
+    const VectorRun run = run_at(request.payload, i);
+    if (request.resume < before + run.bytes) {
+      std::uint64_t part = request.resume - before;
+      const bool all = try_accumulate(holder, body.arithmetic, at(run.address),
+                                      request.payload.data() + runs_bytes + before, run.bytes, part);
+      request.resume = before + part;
+      if (!all) return Outcome::retry;
+    }
+    before += run.bytes;
+  }
+  return Outcome::done;
+}
+
+progress::Outcome Handlers::read_modify_write(Request& request) {
+  const auto body = request.body_as<RmwBody>();
+  const bool width_known = body.width_bytes == 4 || body.width_bytes == 8;
+  if (!width_known || body.operation > RmwOperation::compare_and_swap || body.address % body.width_bytes != 0 ||
+      !holds(body.address, body.width_bytes)) {
+    return Outcome::refused;
+  }
+  const std::int64_t old_value =
+      apply_rmw(body.operation, at(body.address), body.width_bytes, body.operand, body.expected);
+  request.answer(base::bytes_of(old_value), {});
+  return Outcome::done;
+}
+
+}  // namespace grapnel::rma

@@ -1,0 +1,58 @@
+// What the node's server does for remote ranks: the operations on this node's memory, one function each.
+//
+// Every handler checks its addresses against the segments before it touches anything, works on at most one chunk, and
+// never waits: an accumulate that meets a taken stripe remembers how far it came and is tried again.
+// Threads: the server's.
+#pragma once
+
+#include "progress/handlers.hpp"
+#include "progress/waiting.hpp"
+#include "rma/messages.hpp"
+#include "rma/stripes.hpp"
+#include "segment/segment.hpp"
+
+namespace grapnel::rma {
+
+class Handlers {
+ public:
+  Handlers(segment::SegmentTable& segments, progress::Waiting& waiting, Stripes& stripes)
+      : segments_(segments), waiting_(waiting), stripes_(stripes) {}
+
+  /// Registers them all; this object outlives the server.
+  void add_to(progress::HandlerTable& table);
+
+ private:
+  using Outcome = progress::Outcome;
+  using Request = progress::Request;
+
+  Outcome put(Request& request);
+  Outcome get(Request& request);
+  Outcome accumulate(Request& request);
+  Outcome put_strided(Request& request);
+  Outcome get_strided(Request& request);
+  Outcome accumulate_strided(Request& request);
+  Outcome put_vector(Request& request);
+  Outcome get_vector(Request& request);
+  Outcome accumulate_vector(Request& request);
+  Outcome read_modify_write(Request& request);
+
+  bool holds(std::uint64_t address, std::uint64_t bytes) const {
+    return segments_.contains(reinterpret_cast<const void*>(address), bytes);
+  }
+  /// The shape is sound, its memory lies in one segment, and the message's part lies in the shape.
+  bool holds(const StridedBody& body) const;
+  /// The runs lie in segments and their lengths add up to the data's.
+  bool holds_runs(const VectorBody& body, ByteView runs, std::size_t element_bytes) const;
+  void add(progress::HandlerTable& table, progress::HandlerId id, const char* name, std::size_t body_bytes,
+           bool answers, Outcome (Handlers::*run)(Request&));
+
+  segment::SegmentTable& segments_;
+  progress::Waiting& waiting_;
+  Stripes& stripes_;
+};
+
+/// One read-modify-write on a word of this process's memory; the old value, sign-extended. The address is aligned.
+std::int64_t apply_rmw(RmwOperation operation, void* address, std::size_t width_bytes, std::int64_t operand,
+                       std::int64_t expected);
+
+}  // namespace grapnel::rma

@@ -1,0 +1,82 @@
+// What the operations put on the wire: handler numbers, bodies, and the layout of vector payloads.
+//
+//   put, accumulate:  body, payload = the data (packed)              no reply; counted
+//   get:              body; reply payload = the data (packed)
+//   vector forms:     payload = runs × VectorRun, then the data (put, accumulate); get: the runs alone
+//   rmw:              body; reply body = the old value
+//
+// A strided or vector transfer is cut at exactly GRAPNEL_CHUNK_BYTES of packed data (vector: of runs and data), so it
+// takes ⌈bytes/chunk⌉ messages whatever its rows are.
+#pragma once
+
+#include <cstdint>
+
+#include "grapnel/element.hpp"
+#include "grapnel/shape.hpp"
+#include "progress/message.hpp"
+
+namespace grapnel::rma {
+
+inline constexpr progress::HandlerId kPutHandler = 1;
+inline constexpr progress::HandlerId kGetHandler = 2;
+inline constexpr progress::HandlerId kAccumulateHandler = 3;
+inline constexpr progress::HandlerId kPutStridedHandler = 4;
+inline constexpr progress::HandlerId kGetStridedHandler = 5;
+inline constexpr progress::HandlerId kAccumulateStridedHandler = 6;
+inline constexpr progress::HandlerId kPutVectorHandler = 7;
+inline constexpr progress::HandlerId kGetVectorHandler = 8;
+inline constexpr progress::HandlerId kAccumulateVectorHandler = 9;
+inline constexpr progress::HandlerId kRmwHandler = 10;
+
+/// One element of any type; the factor of an accumulate.
+struct Scale {
+  std::byte bytes[16] = {};
+};
+
+/// The factor 1.
+Scale one_of(ElementType type);
+
+/// An accumulate's arithmetic; ignored by put and get.
+struct Arithmetic {
+  ElementType type{};
+  Scale scale;
+};
+
+struct ContiguousBody {
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+};
+struct AccumulateBody {
+  ContiguousBody target;
+  Arithmetic arithmetic;
+};
+struct StridedBody {
+  std::uint64_t base = 0;
+  std::uint64_t first = 0;  ///< where in the packed order this message's data begins
+  std::uint64_t bytes = 0;
+  Arithmetic arithmetic;
+  Strided shape;
+};
+struct VectorBody {
+  std::uint64_t runs = 0;
+  std::uint64_t bytes = 0;  ///< of data, all runs together
+  Arithmetic arithmetic;
+};
+struct VectorRun {
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+};
+
+enum class RmwOperation : std::uint32_t { fetch_and_add, swap, compare_and_swap };
+
+struct RmwBody {
+  std::uint64_t address = 0;
+  RmwOperation operation{};
+  std::uint32_t width_bytes = 0;  ///< 4 or 8
+  std::int64_t operand = 0;
+  std::int64_t expected = 0;      ///< compare_and_swap only
+};
+
+static_assert(sizeof(StridedBody) <= progress::kMaxBodyBytes);
+
+}  // namespace grapnel::rma

@@ -1,0 +1,61 @@
+// What a caller waits for: how many parts of its operation are still under way, and which node they went to.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "grapnel/handle.hpp"
+#include "grapnel/status.hpp"
+#include "grapnel/types.hpp"
+#include "rma/counts.hpp"
+
+namespace grapnel::rma {
+
+/// Puts, or gets, to one rank that wait to be sent together.
+struct Aggregate {
+  OperationKind kind{};
+  Rank target{};
+  std::vector<Piece> pieces;
+};
+
+struct Operation {
+  std::uint32_t pending = 0;     ///< messages that still read our memory, or replies that still write it
+  bool must_drain = false;       ///< something was sent since the last drain
+  NodeId node{};                 ///< where, when `must_drain` and not `several_nodes`
+  bool several_nodes = false;
+  Status failure;                ///< the first
+  std::unique_ptr<Aggregate> aggregate;
+
+  void sent_to(NodeId to) {
+    several_nodes = several_nodes || (must_drain && to != node);
+    must_drain = true;
+    node = to;
+  }
+  void fail(Status why) {
+    if (failure.ok()) failure = std::move(why);
+  }
+};
+
+}  // namespace grapnel::rma
+
+namespace grapnel {
+
+/// The operations behind the handles, by number. Without limit; addresses stay.
+class HandleTable {
+ public:
+  rma::Operation& of(Handle& handle);
+  /// Null for a handle that nothing was started on.
+  rma::Operation* find(const Handle& handle);
+  static bool aggregates(const Handle& handle) { return handle.aggregates_; }
+  /// The handle is as new; its number may be used again.
+  void release(Handle& handle);
+  std::size_t in_use() const { return operations_.size() - free_.size(); }
+
+ private:
+  std::deque<rma::Operation> operations_;
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace grapnel

@@ -1,0 +1,189 @@
+#include "rma/remote.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "base/codec.hpp"
+#include "base/units.hpp"
+#include "rma/kernels/copy.hpp"
+#include "rma/kernels/strided.hpp"
+
+namespace grapnel::rma {
+namespace {
+
+// One message of an operation has left.
+void message_left(void* context, const Status& outcome) {
+  auto& operation = *static_cast<Operation*>(context);
+  --operation.pending;
+  if (!outcome.ok()) operation.fail(outcome);
+}
+
+constexpr std::size_t kLargestElementBytes = 16;
+
+}  // namespace
+
+RemotePath::RemotePath(progress::Client& client, std::size_t chunk_bytes)
+    // A chunk never ends inside an element, whatever its type.
+    : client_(client), chunk_bytes_(chunk_bytes / kLargestElementBytes * kLargestElementBytes) {}
+
+Status RemotePath::send_plain(NodeId node, Operation& operation, progress::HandlerId handler, ByteView body,
+                              ByteView data) {
+  progress::Order order;
+  order.handler = handler;
+  order.body = body;
+  order.payload = data;
+  order.sent = {message_left, &operation};
+  ++operation.pending;
+  const auto sent = client_.send(node, order);
+  if (!sent || *sent == transport::Sent::done) --operation.pending;
+  operation.sent_to(node);
+  return sent.status();
+}
+
+Status RemotePath::put(NodeId node, Operation& operation, std::uint64_t address, ByteView data) {
+  while (!data.empty()) {
+    const std::size_t bytes = std::min(data.size(), chunk_bytes_);
+    const ContiguousBody body{address, bytes};
+    GRAPNEL_TRY(send_plain(node, operation, kPutHandler, base::bytes_of(body), data.first(bytes)));
+    address += bytes;
+    data = data.subspan(bytes);
+  }
+  return {};
+}
+
+Status RemotePath::accumulate(NodeId node, Operation& operation, const Arithmetic& arithmetic, std::uint64_t address,
+                              ByteView data) {
+  while (!data.empty()) {
+    const std::size_t bytes = std::min(data.size(), chunk_bytes_);
+    const AccumulateBody body{{address, bytes}, arithmetic};
+    GRAPNEL_TRY(send_plain(node, operation, kAccumulateHandler, base::bytes_of(body), data.first(bytes)));
+    address += bytes;
+    data = data.subspan(bytes);
+  }
+  return {};
+}
+
+Status RemotePath::get(NodeId node, Operation& operation, std::uint64_t address, ByteSpan destination) {
+  while (!destination.empty()) {
+    const std::size_t bytes = std::min(destination.size(), chunk_bytes_);
+    const ContiguousBody body{address, bytes};
+    PendingGet* get = take_get(operation, bytes);
+    get->base = destination.data();
+    get->shape.levels = 0;
+    get->shape.count[0] = static_cast<std::int64_t>(bytes);
+    GRAPNEL_TRY(send_get(node, kGetHandler, base::bytes_of(body), get));
+    address += bytes;
+    destination = destination.subspan(bytes);
+  }
+  return {};
+}
+
+Result<std::int64_t> RemotePath::rmw(NodeId node, const RmwBody& body) {
+  struct Answer {
+    bool arrived = false;
+    bool refused = false;
+    std::int64_t old_value = 0;
+  };
+  // Not on the stack: where the wait fails, a late answer must find it still there.
+  auto answer = std::make_unique<Answer>();
+  progress::Order order;
+  order.handler = kRmwHandler;
+  order.body = base::bytes_of(body);
+  order.on_reply = {[](void* context, const progress::Reply& reply) {
+                      auto& waiting = *static_cast<Answer*>(context);
+                      waiting.arrived = true;
+                      waiting.refused = reply.code != progress::ReplyCode::answer;
+                      waiting.old_value = reply.body_as<std::int64_t>();
+                    },
+                    answer.get()};
+  const auto sent = client_.send(node, order);
+  Status waited = sent.status();
+  if (waited.ok()) waited = client_.wait_until([&] { return answer->arrived; });
+  if (!waited.ok()) {
+    static_cast<void>(answer.release());
+    return waited;
+  }
+  if (answer->refused) {
+    return Status(Code::refused, fmt::format("node {} refused an atomic operation at {:#x}", index(node), body.address));
+  }
+  return answer->old_value;
+}
+
+Status RemotePath::send_get(NodeId node, progress::HandlerId handler, ByteView body, PendingGet* get) {
+  progress::Order order;
+  order.handler = handler;
+  order.body = body;
+  order.reply_bytes = get->bytes;
+  order.on_reply = {reply_arrived, get};
+  ++get->operation->pending;
+  return client_.send(node, order).status();
+}
+
+void RemotePath::reply_arrived(void* context, const progress::Reply& reply) {
+  auto& get = *static_cast<PendingGet*>(context);
+  --get.operation->pending;
+  if (reply.code != progress::ReplyCode::answer || reply.payload.size() != get.bytes) {
+    get.operation->fail(
+        Status(Code::refused, fmt::format("node {} refused a get of {} bytes", index(reply.node), get.bytes)));
+  } else if (get.pieces.empty()) {
+    unpack(get.base, get.shape, get.first, reply.payload.data(), get.bytes);
+  } else {
+    const std::byte* data = reply.payload.data();
+    for (const Piece& piece : get.pieces) {
+      rma::copy(piece.local, data, piece.bytes);
+      data += piece.bytes;
+    }
+  }
+  get.pieces.clear();
+  get.path->free_gets_.push_back(&get);
+}
+
+RemotePath::PendingGet* RemotePath::take_get(Operation& operation, std::size_t bytes) {
+  if (free_gets_.empty()) {
+    gets_.push_back(std::make_unique<PendingGet>());
+    free_gets_.push_back(gets_.back().get());
+  }
+  PendingGet* get = free_gets_.back();
+  free_gets_.pop_back();
+  get->path = this;
+  get->operation = &operation;
+  get->first = 0;
+  get->bytes = bytes;
+  return get;
+}
+
+RemotePath::PackedSend* RemotePath::take_packed(Operation& operation, std::size_t bytes) {
+  if (free_packed_.empty()) {
+    packed_.push_back(std::make_unique<PackedSend>());
+    free_packed_.push_back(packed_.back().get());
+  }
+  PackedSend* packed = free_packed_.back();
+  free_packed_.pop_back();
+  packed->path = this;
+  packed->operation = &operation;
+  packed->buffer.resize(bytes);
+  return packed;
+}
+
+void RemotePath::packed_left(void* context, const Status& outcome) {
+  auto& packed = *static_cast<PackedSend*>(context);
+  message_left(packed.operation, outcome);
+  packed.path->free_packed_.push_back(&packed);
+}
+
+Status RemotePath::send_packed(NodeId node, progress::HandlerId handler, ByteView body, PackedSend* packed) {
+  progress::Order order;
+  order.handler = handler;
+  order.body = body;
+  order.payload = packed->buffer;
+  order.sent = {packed_left, packed};
+  Operation& operation = *packed->operation;
+  ++operation.pending;
+  const auto sent = client_.send(node, order);
+  if (!sent || *sent == transport::Sent::done) packed_left(packed, sent.status());
+  operation.sent_to(node);
+  return sent.status();
+}
+
+}  // namespace grapnel::rma

@@ -1,0 +1,76 @@
+// The wire's side of an operation at its origin: cut into chunks, pack, send, and put replies where they belong.
+//
+// Everything here needs the client's Guard. Buffers that a message still reads are kept until it has left; local memory
+// of the caller must stay untouched until the operation's `pending` is 0.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "grapnel/handle.hpp"
+#include "grapnel/shape.hpp"
+#include "grapnel/status.hpp"
+#include "progress/client.hpp"
+#include "rma/messages.hpp"
+#include "rma/operation.hpp"
+
+namespace grapnel::rma {
+
+class RemotePath {
+ public:
+  RemotePath(progress::Client& client, std::size_t chunk_bytes);
+
+  Status put(NodeId node, Operation& operation, std::uint64_t address, ByteView data);
+  Status accumulate(NodeId node, Operation& operation, const Arithmetic& arithmetic, std::uint64_t address,
+                    ByteView data);
+  Status get(NodeId node, Operation& operation, std::uint64_t address, ByteSpan destination);
+
+  /// Shapes of equal total size; `body` holds the remote side and the arithmetic.
+  Status send_strided(NodeId node, Operation& operation, OperationKind kind, StridedBody body, const void* local,
+                      const Strided& local_shape);
+  Status get_strided(NodeId node, Operation& operation, StridedBody body, void* local, const Strided& local_shape);
+
+  Status send_pieces(NodeId node, Operation& operation, OperationKind kind, const Arithmetic& arithmetic,
+                     std::span<const Piece> pieces);
+  Status get_pieces(NodeId node, Operation& operation, std::span<const Piece> pieces);
+
+  /// Waits for the answer.
+  Result<std::int64_t> rmw(NodeId node, const RmwBody& body);
+
+ private:
+  // A packed payload, alive until its message has left.
+  struct PackedSend {
+    RemotePath* path;
+    Operation* operation;
+    Bytes buffer;
+  };
+  // Where a reply's data belongs.
+  struct PendingGet {
+    RemotePath* path;
+    Operation* operation;
+    std::byte* base = nullptr;
+    Strided shape;
+    std::size_t first = 0;
+    std::size_t bytes = 0;
+    std::vector<Piece> pieces;  ///< not empty: a vector get; `shape` is unused
+  };
+  class PieceCursor;
+
+  Status send_plain(NodeId node, Operation& operation, progress::HandlerId handler, ByteView body, ByteView data);
+  Status send_packed(NodeId node, progress::HandlerId handler, ByteView body, PackedSend* packed);
+  Status send_get(NodeId node, progress::HandlerId handler, ByteView body, PendingGet* get);
+  PackedSend* take_packed(Operation& operation, std::size_t bytes);
+  PendingGet* take_get(Operation& operation, std::size_t bytes);
+  static void packed_left(void* context, const Status& outcome);
+  static void reply_arrived(void* context, const progress::Reply& reply);
+
+  progress::Client& client_;
+  const std::size_t chunk_bytes_;
+  std::vector<std::unique_ptr<PackedSend>> packed_;  ///< all, in use or not
+  std::vector<PackedSend*> free_packed_;
+  std::vector<std::unique_ptr<PendingGet>> gets_;
+  std::vector<PendingGet*> free_gets_;
+};
+
+}  // namespace grapnel::rma

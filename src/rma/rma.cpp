@@ -1,0 +1,146 @@
+// Where a transfer goes, and the shared-memory way of each form.
+#include "rma/rma.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "rma/accumulation.hpp"
+#include "rma/kernels/strided.hpp"
+#include "rma/run_pairs.hpp"
+
+namespace grapnel::rma {
+
+Rma::Rma(const base::Config& config, launch::Launch& launch, progress::Waiting& waiting,
+         segment::SegmentTable& segments, Stripes& stripes, progress::Client* client)
+    : config_(config),
+      launch_(launch),
+      waiting_(waiting),
+      segments_(segments),
+      stripes_(stripes),
+      client_(client),
+      remote_(client != nullptr ? std::make_unique<RemotePath>(*client, config.chunk_bytes) : nullptr),
+      local_(static_cast<std::size_t>(launch.size())),
+      dirty_until_(launch.nodes().node_count()),
+      implicit_(static_cast<std::size_t>(launch.size())) {
+  for (const Rank rank : launch.nodes().ranks_of[index(launch.node())]) local_[index(rank)] = 1;
+}
+
+Result<Arithmetic> Rma::arithmetic(ElementType type, const void* scale, std::size_t bytes) {
+  if (!is_element_type(static_cast<int>(type))) {
+    return Status(Code::invalid_argument, fmt::format("element type {} is unknown", static_cast<int>(type)));
+  }
+  if (bytes % element_bytes(type) != 0) {
+    return Status(Code::invalid_argument,
+                  fmt::format("{} bytes are no whole number of elements of {} bytes", bytes, element_bytes(type)));
+  }
+  Arithmetic arithmetic{type, one_of(type)};
+  if (scale != nullptr) std::memcpy(arithmetic.scale.bytes, scale, element_bytes(type));
+  return arithmetic;
+}
+
+Scale one_of(ElementType type) {
+  Scale one;
+  const auto store = [&](auto value) { std::memcpy(one.bytes, &value, sizeof value); };
+  switch (type) {
+    case ElementType::int32: store(std::int32_t{1}); break;
+    case ElementType::int64: store(std::int64_t{1}); break;
+    case ElementType::float32:
+    case ElementType::complex64: store(1.0f); break;  // the imaginary part stays 0
+    case ElementType::float64:
+    case ElementType::complex128: store(1.0); break;
+  }
+  return one;
+}
+
+Result<Rma::Way> Rma::route(const void* remote, std::size_t bytes, Rank target, const char* what) const {
+  if (static_cast<std::size_t>(target) >= local_.size()) {
+    return Status(Code::invalid_argument,
+                  fmt::format("{}: rank {} is outside the job (0…{})", what, static_cast<int>(target),
+                              local_.size() - 1));
+  }
+  if (bytes == 0) return Way::nothing;
+  const bool local = is_local(target);
+  const bool held = local ? segments_.contains(remote, bytes)
+                          : segments_.find_remote(node_of(target), reinterpret_cast<std::uintptr_t>(remote), bytes) !=
+                                nullptr;
+  if (!held) {
+    return Status(Code::invalid_argument,
+                  fmt::format("{}: {} bytes at {} of rank {} lie outside every segment", what, bytes, remote,
+                              index(target)));
+  }
+  return local ? Way::shared : Way::wire;
+}
+
+Result<Rma::Way> Rma::route(const StridedTransfer& what) const {
+  for (const Strided* shape : {what.local_shape, what.remote_shape}) GRAPNEL_TRY(validate(*shape));
+  const int levels = what.local_shape->levels;
+  if (levels != what.remote_shape->levels ||
+      !std::equal(what.local_shape->count, what.local_shape->count + levels + 1, what.remote_shape->count)) {
+    return Status(Code::invalid_argument, "strided: the two sides have different counts");
+  }
+  const Extent touched = extent(*what.remote_shape);
+  return route(static_cast<const std::byte*>(what.remote) + touched.low,
+               static_cast<std::size_t>(touched.high - touched.low), what.target, "strided");
+}
+
+Result<Rma::Way> Rma::route(const VectorTransfer& what) const {
+  Way way = Way::nothing;
+  for (const Piece& piece : what.pieces) {
+    const auto one = route(piece.remote, piece.bytes, what.target, "vector");
+    if (!one) return one.status();
+    if (*one != Way::nothing) way = *one;
+  }
+  return way;
+}
+
+Status Rma::by_shared_memory(const ContiguousTransfer& what) {
+  count_shared(what.kind, what.bytes);
+  switch (what.kind) {
+    case OperationKind::put: rma::copy(what.remote, what.local, what.bytes); return {};
+    case OperationKind::get: rma::copy(what.local, what.remote, what.bytes); return {};
+    default: break;
+  }
+  StripeHolder holder(waiting_, stripes_, stripes_.rank_mark());
+  return accumulate_waiting(holder, what.arithmetic, static_cast<std::byte*>(what.remote),
+                            static_cast<const std::byte*>(what.local), what.bytes);
+}
+
+Status Rma::by_shared_memory(const StridedTransfer& what) {
+  count_shared(what.kind, static_cast<std::size_t>(what.local_shape->total_bytes()));
+  switch (what.kind) {
+    case OperationKind::put: copy_strided(what.remote, *what.remote_shape, what.local, *what.local_shape); return {};
+    case OperationKind::get: copy_strided(what.local, *what.local_shape, what.remote, *what.remote_shape); return {};
+    default: break;
+  }
+  StripeHolder holder(waiting_, stripes_, stripes_.rank_mark());
+  Status status;
+  for_each_run_pair(*what.remote_shape, *what.local_shape,
+                    [&](std::int64_t remote_offset, std::int64_t local_offset, std::size_t bytes) {
+                      if (!status.ok()) return;
+                      status = accumulate_waiting(holder, what.arithmetic,
+                                                  static_cast<std::byte*>(what.remote) + remote_offset,
+                                                  static_cast<const std::byte*>(what.local) + local_offset, bytes);
+                    });
+  return status;
+}
+
+Status Rma::by_shared_memory(const VectorTransfer& what) {
+  StripeHolder holder(waiting_, stripes_, stripes_.rank_mark());
+  std::size_t bytes = 0;
+  for (const Piece& piece : what.pieces) {
+    bytes += piece.bytes;
+    switch (what.kind) {
+      case OperationKind::put: rma::copy(piece.remote, piece.local, piece.bytes); break;
+      case OperationKind::get: rma::copy(piece.local, piece.remote, piece.bytes); break;
+      default:
+        GRAPNEL_TRY(accumulate_waiting(holder, what.arithmetic, static_cast<std::byte*>(piece.remote),
+                                       static_cast<const std::byte*>(piece.local), piece.bytes));
+    }
+  }
+  count_shared(what.kind, bytes);
+  return {};
+}
+
+}  // namespace grapnel::rma

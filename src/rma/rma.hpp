@@ -1,0 +1,173 @@
+// One-sided operations of one rank: by load and store inside the node, by messages to the node's server elsewhere.
+//
+//   put(target)  ── target on my node ──▶ bounds (one load) ─▶ copy                      no lock, no message, no call back
+//                └─ elsewhere ─────────▶ RemotePath ─▶ client ─▶ the node's server ─▶ copy there
+//
+// What is complete on return, and the order of operations: include/grapnel/runtime.hpp.
+// Threads: any; the shared-memory path takes no lock but the stripes of an accumulate.
+// Cost: same node: a copy and a few ns. Other node: ⌈bytes/chunk⌉ messages; a get or an atomic waits one round trip.
+// Source: armci-multiprotocol, section 2, figures 1 and 2.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/config.hpp"
+#include "grapnel/element.hpp"
+#include "grapnel/handle.hpp"
+#include "grapnel/shape.hpp"
+#include "grapnel/status.hpp"
+#include "grapnel/types.hpp"
+#include "launch/launch.hpp"
+#include "progress/client.hpp"
+#include "progress/waiting.hpp"
+#include "rma/counts.hpp"
+#include "rma/kernels/copy.hpp"
+#include "rma/messages.hpp"
+#include "rma/operation.hpp"
+#include "rma/remote.hpp"
+#include "rma/stripes.hpp"
+#include "segment/segment.hpp"
+
+namespace grapnel::rma {
+
+class Rma {
+ public:
+  /// `client` is null in a job of one node.
+  Rma(const base::Config& config, launch::Launch& launch, progress::Waiting& waiting, segment::SegmentTable& segments,
+      Stripes& stripes, progress::Client* client);
+
+  Status put(const void* source, void* remote, std::size_t bytes, Rank target) {
+    if (in_reach(remote, bytes, target)) [[likely]] {
+      rma::copy(remote, source, bytes);
+      count_shared(OperationKind::put, bytes);
+      return {};
+    }
+    return put_elsewhere(source, remote, bytes, target);
+  }
+
+  Status get(const void* remote, void* destination, std::size_t bytes, Rank target) {
+    if (in_reach(remote, bytes, target)) [[likely]] {
+      rma::copy(destination, remote, bytes);
+      count_shared(OperationKind::get, bytes);
+      return {};
+    }
+    return get_elsewhere(remote, destination, bytes, target);
+  }
+
+  Status accumulate(ElementType type, const void* scale, const void* source, void* remote, std::size_t bytes,
+                    Rank target);
+
+  // Strided and vector forms; `kind` says what moves which way. `arithmetic` is for accumulate.
+  struct StridedTransfer {
+    OperationKind kind{};
+    Arithmetic arithmetic;
+    void* local = nullptr;
+    const Strided* local_shape = nullptr;
+    void* remote = nullptr;
+    const Strided* remote_shape = nullptr;
+    Rank target{};
+  };
+  struct VectorTransfer {
+    OperationKind kind{};
+    Arithmetic arithmetic;
+    std::span<const Piece> pieces;
+    Rank target{};
+  };
+  struct ContiguousTransfer {
+    OperationKind kind{};
+    Arithmetic arithmetic;
+    void* local = nullptr;
+    void* remote = nullptr;
+    std::size_t bytes = 0;
+    Rank target{};
+  };
+  Status transfer(const StridedTransfer& what);
+  Status transfer(const VectorTransfer& what);
+
+  /// Nonblocking: joins `handle`, or the target's implicit operation where it is null.
+  Status start(const ContiguousTransfer& what, Handle* handle);
+  Status start(const StridedTransfer& what, Handle* handle);
+  Status start(const VectorTransfer& what, Handle* handle);
+  Status wait(Handle& handle);
+  Result<bool> test(Handle& handle);
+  Status wait_implicit();
+  Status wait_implicit(Rank target);
+
+  Result<std::int64_t> rmw(RmwOperation operation, void* remote, std::int64_t operand, std::int64_t expected,
+                           Width width, Rank target);
+
+  /// The caller's puts and accumulates to the nodes of these ranks are complete there.
+  Status fence(std::span<const Rank> targets);
+  Status fence_all();
+
+  const OperationCounts& counts(OperationKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
+
+  /// The arithmetic of an accumulate; `scale` null: 1. Errors: `bytes` is no multiple of the element.
+  static Result<Arithmetic> arithmetic(ElementType type, const void* scale, std::size_t bytes);
+
+ private:
+  bool is_local(Rank target) const {
+    return static_cast<std::size_t>(target) < local_.size() && local_[static_cast<std::size_t>(target)] != 0;
+  }
+  bool in_reach(const void* remote, std::size_t bytes, Rank target) const {
+    return is_local(target) && segments_.contains(remote, bytes);
+  }
+  void count_shared(OperationKind kind, std::size_t bytes) {
+    OperationCounts& counts = counts_[static_cast<std::size_t>(kind)];
+    counts.shared_operations.add(1);
+    counts.shared_bytes.add(bytes);
+  }
+  void count_wire(OperationKind kind, std::size_t bytes, std::uint64_t messages_before);
+
+  Status put_elsewhere(const void* source, void* remote, std::size_t bytes, Rank target);
+  Status get_elsewhere(const void* remote, void* destination, std::size_t bytes, Rank target);
+
+  // Where a transfer goes; errors name the argument that cannot be used.
+  enum class Way { nothing, shared, wire };
+  Result<Way> route(const void* remote, std::size_t bytes, Rank target, const char* what) const;
+  Result<Way> route(const StridedTransfer& what) const;
+  Result<Way> route(const VectorTransfer& what) const;
+
+  Status by_shared_memory(const ContiguousTransfer& what);
+  Status by_shared_memory(const StridedTransfer& what);
+  Status by_shared_memory(const VectorTransfer& what);
+  Status by_wire(const ContiguousTransfer& what, Operation& operation);
+  Status by_wire(const StridedTransfer& what, Operation& operation);
+  Status by_wire(const VectorTransfer& what, Operation& operation);
+
+  template <typename Transfer>
+  Status run_blocking(const Transfer& what, Way way);
+  template <typename Transfer>
+  Status run_started(const Transfer& what, Way way, Handle* handle);
+  template <typename Transfer>
+  Status send_by_wire(const Transfer& what, Operation& operation);
+  Status gather(Operation& operation, const ContiguousTransfer& what);
+  Status gather(Operation& operation, const StridedTransfer& what);
+  Status gather(Operation& operation, const VectorTransfer& what);
+  Status send_aggregate(Operation& operation);
+  /// Everything of the operation is complete here, and what it sent has left. With the client's guard held.
+  Status complete(Operation& operation);
+
+  NodeId node_of(Rank rank) const { return launch_.nodes().node_of[index(rank)]; }
+  bool acknowledged(NodeId node) const { return client_->handled(node) >= dirty_until_[index(node)]; }
+  Status fence_nodes(const std::vector<NodeId>& nodes);
+
+  const base::Config config_;
+  launch::Launch& launch_;
+  progress::Waiting& waiting_;
+  segment::SegmentTable& segments_;
+  Stripes& stripes_;
+  progress::Client* client_;
+  std::unique_ptr<RemotePath> remote_;       ///< null in a job of one node
+  std::vector<std::uint8_t> local_;          ///< by rank: on my node
+  std::vector<std::uint64_t> dirty_until_;   ///< by node: requests issued up to my last write there
+  std::array<OperationCounts, kOperationKinds> counts_;
+  HandleTable handles_;
+  std::vector<Operation> implicit_;          ///< by target rank
+  std::uint32_t fence_unanswered_ = 0;       ///< counts asked for; a member, so that late answers find it
+};
+
+}  // namespace grapnel::rma

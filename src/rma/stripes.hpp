@@ -1,0 +1,99 @@
+// Accumulate's mutual exclusion: a node's memory is divided into stripes, each with one lock word.
+//
+// The word (a futex):   bit 31: somebody sleeps | bits 30…0: 0 = free, else the owner's mark
+//
+// The owner's mark is its rank + 1, or, for the server's thread, rank + 1 + job size: who stands in the way of a stuck
+// job can be read off the word. Local ranks take a stripe with one compare-and-swap and give it back with one exchange;
+// the server only tries (its handlers never wait). An address always maps to one stripe, so accumulates to the same
+// element exclude each other; a dead owner ends the job, so a waiter only has to notice that.
+// Source: armci-multiprotocol, section 2 (mutual exclusion between processes and threads of a node).
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "grapnel/status.hpp"
+#include "launch/launch.hpp"
+#include "progress/waiting.hpp"
+
+namespace grapnel::rma {
+
+class Stripes {
+ public:
+  /// Neighbouring data of this size share a stripe; an accumulate takes one lock per stripe that it touches.
+  static constexpr std::size_t kStripeBytes = 4096;
+  static constexpr std::size_t kCount = 1024;
+
+  /// Collective in the order of carving.
+  explicit Stripes(launch::Launch& launch)
+      : words_(launch.node_memory().carve<Line>(kCount)),
+        rank_mark_(static_cast<std::uint32_t>(index(launch.rank())) + 1),
+        server_mark_(rank_mark_ + static_cast<std::uint32_t>(launch.size())) {}
+
+  /// Multiplicative hashing spreads equal strides over the words.
+  os::Word& word_of(const void* address) {
+    const auto stripe = reinterpret_cast<std::uintptr_t>(address) / kStripeBytes;
+    return words_[(stripe * 0x9e3779b97f4a7c15ULL) >> 54].word;
+  }
+  std::uint32_t rank_mark() const { return rank_mark_; }
+  std::uint32_t server_mark() const { return server_mark_; }
+
+ private:
+  struct alignas(64) Line {
+    os::Word word;
+  };
+  std::span<Line> words_;
+  std::uint32_t rank_mark_, server_mark_;
+};
+
+/// Holds the stripe of the address it was moved to last; consecutive runs in one stripe cost one lock.
+class StripeHolder {
+ public:
+  StripeHolder(progress::Waiting& waiting, Stripes& stripes, std::uint32_t mark)
+      : waiting_(waiting), stripes_(stripes), mark_(mark) {}
+  ~StripeHolder() { release(); }
+  StripeHolder(const StripeHolder&) = delete;
+  StripeHolder& operator=(const StripeHolder&) = delete;
+
+  /// Waits. Errors: peer_dead.
+  Status hold(const void* address) {
+    os::Word& word = stripes_.word_of(address);
+    if (&word == held_) return {};
+    release();
+    std::uint32_t free = 0;
+    // acquire: pairs with the release exchange of the previous owner.
+    if (!word.compare_exchange_strong(free, mark_, std::memory_order_acquire)) [[unlikely]] {
+      GRAPNEL_TRY(wait_for(word));
+    }
+    held_ = &word;
+    return {};
+  }
+
+  /// Does not wait; false when somebody else holds it.
+  bool try_hold(const void* address) {
+    os::Word& word = stripes_.word_of(address);
+    if (&word == held_) return true;
+    release();
+    std::uint32_t free = 0;
+    if (!word.compare_exchange_strong(free, mark_, std::memory_order_acquire)) return false;
+    held_ = &word;
+    return true;
+  }
+
+  void release() {
+    if (held_ == nullptr) return;
+    if (held_->exchange(0, std::memory_order_release) & kSleepers) [[unlikely]] waiting_.host().wake(*held_);
+    held_ = nullptr;
+  }
+
+ private:
+  static constexpr std::uint32_t kSleepers = std::uint32_t{1} << 31;
+  Status wait_for(os::Word& word);
+
+  progress::Waiting& waiting_;
+  Stripes& stripes_;
+  const std::uint32_t mark_;
+  os::Word* held_ = nullptr;
+};
+
+}  // namespace grapnel::rma

@@ -1,0 +1,168 @@
+// A transfer from the call to its completion: blocking, started, gathered; by shared memory or by wire.
+#include <fmt/format.h>
+
+#include "rma/rma.hpp"
+
+namespace grapnel::rma {
+namespace {
+
+// Shapes that are one row on the remote side as on the local side need no shape on the wire.
+bool contiguous(const Strided& shape) { return shape.levels == 0; }
+
+std::size_t bytes_of(const Rma::ContiguousTransfer& what) { return what.bytes; }
+std::size_t bytes_of(const Rma::StridedTransfer& what) {
+  return static_cast<std::size_t>(what.local_shape->total_bytes());
+}
+std::size_t bytes_of(const Rma::VectorTransfer& what) {
+  std::size_t bytes = 0;
+  for (const Piece& piece : what.pieces) bytes += piece.bytes;
+  return bytes;
+}
+
+}  // namespace
+
+Status Rma::by_wire(const ContiguousTransfer& what, Operation& operation) {
+  const NodeId node = node_of(what.target);
+  const auto address = reinterpret_cast<std::uint64_t>(what.remote);
+  const ByteView source(static_cast<const std::byte*>(what.local), what.bytes);
+  switch (what.kind) {
+    case OperationKind::put: return remote_->put(node, operation, address, source);
+    case OperationKind::get:
+      return remote_->get(node, operation, address, ByteSpan(static_cast<std::byte*>(what.local), what.bytes));
+    default: return remote_->accumulate(node, operation, what.arithmetic, address, source);
+  }
+}
+
+Status Rma::by_wire(const StridedTransfer& what, Operation& operation) {
+  const Strided local = normalised(*what.local_shape);
+  const Strided remote = normalised(*what.remote_shape);
+  if (contiguous(local) && contiguous(remote)) {
+    return by_wire(ContiguousTransfer{what.kind, what.arithmetic, what.local, what.remote,
+                                      static_cast<std::size_t>(local.total_bytes()), what.target},
+                   operation);
+  }
+  const NodeId node = node_of(what.target);
+  StridedBody body;
+  body.base = reinterpret_cast<std::uint64_t>(what.remote);
+  body.arithmetic = what.arithmetic;
+  body.shape = remote;
+  if (what.kind == OperationKind::get) return remote_->get_strided(node, operation, body, what.local, local);
+  return remote_->send_strided(node, operation, what.kind, body, what.local, local);
+}
+
+Status Rma::by_wire(const VectorTransfer& what, Operation& operation) {
+  const NodeId node = node_of(what.target);
+  if (what.kind == OperationKind::get) return remote_->get_pieces(node, operation, what.pieces);
+  return remote_->send_pieces(node, operation, what.kind, what.arithmetic, what.pieces);
+}
+
+void Rma::count_wire(OperationKind kind, std::size_t bytes, std::uint64_t messages_before) {
+  OperationCounts& counts = counts_[static_cast<std::size_t>(kind)];
+  counts.wire_operations.add(1);
+  counts.wire_bytes.add(bytes);
+  counts.wire_messages.add(client_->messages() - messages_before);
+}
+
+// With the client's guard held: sends what the transfer takes, and remembers what a fence must wait for.
+template <typename Transfer>
+Status Rma::send_by_wire(const Transfer& what, Operation& operation) {
+  const std::uint64_t before = client_->messages();
+  GRAPNEL_TRY(by_wire(what, operation));
+  count_wire(what.kind, bytes_of(what), before);
+  const NodeId node = node_of(what.target);
+  if (what.kind != OperationKind::get) dirty_until_[index(node)] = client_->issued(node);
+  return {};
+}
+
+template Status Rma::send_by_wire(const VectorTransfer&, Operation&);  // for completion.cpp
+
+Status Rma::complete(Operation& operation) {
+  GRAPNEL_TRY(client_->wait_until([&] { return operation.pending == 0; }));
+  if (operation.must_drain) {
+    for (std::size_t node = 0; node < launch_.nodes().node_count(); ++node) {
+      if (operation.several_nodes || index(operation.node) == node) {
+        GRAPNEL_TRY(client_->drain(NodeId(static_cast<int>(node))));
+      }
+    }
+  }
+  return operation.failure;
+}
+
+template <typename Transfer>
+Status Rma::run_blocking(const Transfer& what, Way way) {
+  if (way == Way::nothing) return {};
+  if (way == Way::shared) return by_shared_memory(what);
+  progress::Client::Guard guard(*client_);
+  // A slot of the table and not the stack: where the job ends in the middle, what arrives late still finds it.
+  Handle handle;
+  Operation& operation = handles_.of(handle);
+  GRAPNEL_TRY(send_by_wire(what, operation));
+  const Status completed = complete(operation);
+  if (operation.pending == 0) handles_.release(handle);
+  return completed;
+}
+
+Status Rma::put_elsewhere(const void* source, void* remote, std::size_t bytes, Rank target) {
+  const auto way = route(remote, bytes, target, "put");
+  if (!way) return way.status();
+  return run_blocking(ContiguousTransfer{OperationKind::put, {}, const_cast<void*>(source), remote, bytes, target},
+                      *way);
+}
+
+Status Rma::get_elsewhere(const void* remote, void* destination, std::size_t bytes, Rank target) {
+  const auto way = route(remote, bytes, target, "get");
+  if (!way) return way.status();
+  return run_blocking(ContiguousTransfer{OperationKind::get, {}, destination, const_cast<void*>(remote), bytes, target},
+                      *way);
+}
+
+Status Rma::accumulate(ElementType type, const void* scale, const void* source, void* remote, std::size_t bytes,
+                       Rank target) {
+  const auto how = arithmetic(type, scale, bytes);
+  if (!how) return how.status();
+  const ContiguousTransfer what{OperationKind::accumulate, *how, const_cast<void*>(source), remote, bytes, target};
+  if (in_reach(remote, bytes, target)) [[likely]] return by_shared_memory(what);
+  const auto way = route(remote, bytes, target, "accumulate");
+  if (!way) return way.status();
+  return run_blocking(what, *way);
+}
+
+Status Rma::transfer(const StridedTransfer& what) {
+  const auto way = route(what);
+  return way ? run_blocking(what, *way) : way.status();
+}
+
+Status Rma::transfer(const VectorTransfer& what) {
+  const auto way = route(what);
+  return way ? run_blocking(what, *way) : way.status();
+}
+
+// ---- started operations ----
+
+template <typename Transfer>
+Status Rma::run_started(const Transfer& what, Way way, Handle* handle) {
+  if (way == Way::nothing) return {};
+  if (way == Way::shared) return by_shared_memory(what);
+  progress::Client::Guard guard(*client_);
+  Operation& operation = handle != nullptr ? handles_.of(*handle) : implicit_[index(what.target)];
+  const bool gathers = handle != nullptr && HandleTable::aggregates(*handle) && what.kind != OperationKind::accumulate;
+  if (gathers) return gather(operation, what);
+  return send_by_wire(what, operation);
+}
+
+Status Rma::start(const ContiguousTransfer& what, Handle* handle) {
+  const auto way = route(what.remote, what.bytes, what.target, "start");
+  return way ? run_started(what, *way, handle) : way.status();
+}
+
+Status Rma::start(const StridedTransfer& what, Handle* handle) {
+  const auto way = route(what);
+  return way ? run_started(what, *way, handle) : way.status();
+}
+
+Status Rma::start(const VectorTransfer& what, Handle* handle) {
+  const auto way = route(what);
+  return way ? run_started(what, *way, handle) : way.status();
+}
+
+}  // namespace grapnel::rma
