@@ -1,0 +1,162 @@
+// Grapnel's C++ interface: one object per rank that reaches the memory of all ranks.
+//
+//   auto started = grapnel::Runtime::start();             // under `grapnel run`, mpirun, srun, or alone
+//   if (!started) { std::fprintf(stderr, "%s\n", started.status().to_string().c_str()); return 1; }
+//   grapnel::Runtime& g = **started;
+//   auto memory = g.allocate(4096).value();               // collective: 4 KiB in every rank
+//   double x = 1;
+//   g.put(&x, memory.on(grapnel::Rank{0}), sizeof x, grapnel::Rank{0});
+//   g.barrier();                                          // every put of every rank is complete now
+//   g.finish();
+//
+// An address of a remote rank is that rank's own pointer, as `Memory::on` gives it. On the caller's node it may be
+// dereferenced; elsewhere it only names the place for the calls below. The target rank takes no part in any of them.
+//
+// Completion: a blocking put or accumulate returns when its source may be reused; a get when the data is there; a
+// fence when the caller's puts and accumulates are complete at the target; a barrier when everybody's are.
+// Order: blocking operations of one rank to the same bytes take effect in program order; nothing else is ordered.
+// Atomicity: accumulates against accumulates, per element; read-modify-writes against each other, per word.
+// Threads: any thread may call; collective calls from one thread at a time.
+// Errors: a Status that names the argument. Nothing is touched when a call answers invalid_argument. When a rank dies
+// the job ends everywhere, within seconds; calls under way may answer peer_dead before.
+// Source: armci-multiprotocol, section 2.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "grapnel/element.hpp"
+#include "grapnel/export.hpp"
+#include "grapnel/handle.hpp"
+#include "grapnel/shape.hpp"
+#include "grapnel/status.hpp"
+#include "grapnel/types.hpp"
+
+namespace grapnel {
+
+/// What `Runtime::allocate` gave: one part per rank. Copying it copies the addresses, not the memory.
+class Memory {
+ public:
+  Memory() = default;
+  Memory(std::vector<void*> address_by_rank, std::vector<std::size_t> bytes_by_rank, Rank me)
+      : address_(std::move(address_by_rank)), bytes_(std::move(bytes_by_rank)), me_(me) {}
+  void* on(Rank rank) const { return address_[index(rank)]; }
+  std::size_t bytes_on(Rank rank) const { return bytes_[index(rank)]; }
+  void* local() const { return on(me_); }
+
+ private:
+  std::vector<void*> address_;
+  std::vector<std::size_t> bytes_;
+  Rank me_{};
+};
+
+/// One line of the operation table: what went by shared memory and what by wire.
+struct OperationCount {
+  std::string operation;
+  std::uint64_t shared_operations = 0, shared_bytes = 0;
+  std::uint64_t wire_operations = 0, wire_bytes = 0, wire_messages = 0;
+};
+
+class GRAPNEL_API Runtime {
+ public:
+  /// Joins the job that a launcher started (or makes a job of one rank) and reads the GRAPNEL_ variables. Collective.
+  static Result<std::unique_ptr<Runtime>> start();
+  /// Ends without the others when `finish` was not called: they take it for this rank's death.
+  ~Runtime();
+  /// Collective: a barrier, then leaves the job. Nothing but the destructor may be called afterwards.
+  Status finish();
+  /// Ends the whole job with `why` as its message.
+  [[noreturn]] void abort(int exit_code, const std::string& why);
+
+  // --- who and where ---
+  Rank rank() const;
+  int size() const;
+  NodeId node() const { return node_of(rank()); }
+  NodeId node_of(Rank rank) const;
+  int node_count() const;
+  bool same_node(Rank rank) const { return node_of(rank) == node(); }
+
+  // --- memory ---
+  /// Collective: `bytes` (may be 0 and may differ) of zeroed memory. no_memory: refused on all ranks, nothing taken.
+  Result<Memory> allocate(std::size_t bytes);
+  /// Collective: the allocation whose part of the caller is `memory`'s.
+  Status free(const Memory& memory);
+
+  // --- contiguous; one message per 64 KiB between nodes, one round trip for a get ---
+  Status put(const void* source, void* remote, std::size_t bytes, Rank target);
+  Status get(const void* remote, void* destination, std::size_t bytes, Rank target);
+  /// remote[i] += *scale · source[i]; `bytes` is a multiple of the element. `scale` null: 1.
+  Status accumulate(ElementType type, const void* scale, const void* source, void* remote, std::size_t bytes,
+                    Rank target);
+
+  // --- strided: equal counts on both sides, strides of their own; ⌈bytes/64 KiB⌉ messages between nodes ---
+  Status put(const void* source, const Strided& source_shape, void* remote, const Strided& remote_shape, Rank target);
+  Status get(const void* remote, const Strided& remote_shape, void* destination, const Strided& destination_shape,
+             Rank target);
+  Status accumulate(ElementType type, const void* scale, const void* source, const Strided& source_shape, void* remote,
+                    const Strided& remote_shape, Rank target);
+
+  // --- vector ---
+  Status put(std::span<const Piece> pieces, Rank target);
+  Status get(std::span<const Piece> pieces, Rank target);
+  Status accumulate(ElementType type, const void* scale, std::span<const Piece> pieces, Rank target);
+
+  // --- nonblocking: start, then wait; handle null: joins the implicit ones. Local memory stays untouched until then ---
+  Status start_put(const void* source, void* remote, std::size_t bytes, Rank target, Handle* handle = nullptr);
+  Status start_get(const void* remote, void* destination, std::size_t bytes, Rank target, Handle* handle = nullptr);
+  Status start_accumulate(ElementType type, const void* scale, const void* source, void* remote, std::size_t bytes,
+                          Rank target, Handle* handle = nullptr);
+  Status start_put(const void* source, const Strided& source_shape, void* remote, const Strided& remote_shape,
+                   Rank target, Handle* handle = nullptr);
+  Status start_get(const void* remote, const Strided& remote_shape, void* destination, const Strided& destination_shape,
+                   Rank target, Handle* handle = nullptr);
+  Status start_accumulate(ElementType type, const void* scale, const void* source, const Strided& source_shape,
+                          void* remote, const Strided& remote_shape, Rank target, Handle* handle = nullptr);
+  Status start_put(std::span<const Piece> pieces, Rank target, Handle* handle = nullptr);
+  Status start_get(std::span<const Piece> pieces, Rank target, Handle* handle = nullptr);
+  Status start_accumulate(ElementType type, const void* scale, std::span<const Piece> pieces, Rank target,
+                          Handle* handle = nullptr);
+  /// Sources may be reused and gets have their data, for all that joined the handle.
+  Status wait(Handle& handle);
+  /// True: as after `wait`, and the handle is as new. Never sleeps. An aggregate handle is sent by its first test.
+  Result<bool> test(Handle& handle);
+  /// All implicit operations; of one target; all of every kind.
+  Status wait_implicit();
+  Status wait_implicit(Rank target);
+
+  // --- atomics on a word aligned to its width; the old value. 32-bit values are sign-extended ---
+  Result<std::int64_t> fetch_and_add(void* remote, std::int64_t increment, Width width, Rank target);
+  Result<std::int64_t> swap(void* remote, std::int64_t value, Width width, Rank target);
+  Result<std::int64_t> compare_and_swap(void* remote, std::int64_t expected, std::int64_t desired, Width width,
+                                        Rank target);
+
+  // --- completion at the target ---
+  Status fence(Rank target);
+  Status fence(std::span<const Rank> targets);
+  Status fence_all();
+  /// Collective: everybody's fence_all, and everybody has arrived.
+  Status barrier();
+
+  // --- locks: a queue at the home rank's node ---
+  /// Collective: `count` locks at home in every rank. One set at a time.
+  Status create_locks(int count);
+  Status destroy_locks();
+  /// Waits for its turn; not re-entrant. Implies no fence. Errors: invalid_argument (bad index, held by the caller).
+  Status lock(int lock_index, Rank home);
+  Status unlock(int lock_index, Rank home);
+
+  /// Operations, bytes and messages of this rank so far.
+  std::vector<OperationCount> operation_counts() const;
+
+  class Implementation;
+  explicit Runtime(std::unique_ptr<Implementation> implementation);
+
+ private:
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace grapnel

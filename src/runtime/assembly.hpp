@@ -1,0 +1,34 @@
+// The composition root: builds the layers of one rank in order, and takes them down in the opposite one.
+//
+// `Runtime::start` gives it the real machine; the tests give it a simulated one. Nothing below holds a global, so N ranks
+// can live in one process.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "base/config.hpp"
+#include "grapnel/runtime.hpp"
+#include "launch/launch.hpp"
+#include "os/host.hpp"
+#include "transport/transport.hpp"
+
+namespace grapnel::runtime {
+
+/// What a world gives one rank. Shared, because a simulated world keeps these itself.
+struct Foundation {
+  base::Config config;
+  std::shared_ptr<os::Host> host;
+  std::shared_ptr<launch::Launch> launch;
+  /// Called once, in jobs of several nodes.
+  std::function<Result<std::shared_ptr<transport::Transport>>(const base::Config&, const launch::Launch&)>
+      make_transport;
+};
+
+/// Collective. Errors: whatever a layer's start answers; then nothing is left of it.
+Result<std::unique_ptr<Runtime>> assemble(Foundation foundation);
+
+/// The machine this process runs on: joins the launcher, takes UCX. Settings come from the environment.
+Result<Foundation> real_foundation();
+
+}  // namespace grapnel::runtime

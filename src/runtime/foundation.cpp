@@ -1,0 +1,50 @@
+// The real machine under a Runtime: settings, host, launcher, UCX.
+#include "base/log.hpp"
+#include "runtime/assembly.hpp"
+#include "runtime/implementation.hpp"
+#include "transport/ucx/ucx_transport.hpp"
+
+namespace grapnel::runtime {
+namespace {
+
+base::LogLevel level_of(const std::string& name) {
+  if (name == "error") return base::LogLevel::error;
+  if (name == "info") return base::LogLevel::info;
+  if (name == "debug") return base::LogLevel::debug;
+  return base::LogLevel::warn;
+}
+
+Result<std::shared_ptr<transport::Transport>> make_transport(const base::Config& config,
+                                                             const launch::Launch& launch) {
+  if (config.transport == base::TransportKind::sim) {
+    return Status(Code::unavailable, "GRAPNEL_TRANSPORT=sim joins ranks of one process; separate processes need ucx");
+  }
+  auto ucx = transport::make_ucx_transport(config, launch.nodes(), launch.node());
+  if (!ucx) return ucx.status();
+  return std::shared_ptr<transport::Transport>(std::move(*ucx));
+}
+
+}  // namespace
+
+Result<Foundation> real_foundation() {
+  auto config = base::Config::from_environment();
+  if (!config) return config.status();
+  base::log_set_level(level_of(config->log));
+  Foundation foundation;
+  foundation.config = *config;
+  foundation.host = os::make_real_host();
+  auto joined = launch::join(foundation.config, *foundation.host);
+  if (!joined) return joined.status();
+  foundation.launch = std::move(*joined);
+  base::log_set_identity(std::to_string(index(foundation.launch->rank())));
+  foundation.make_transport = make_transport;
+  return foundation;
+}
+
+Result<std::unique_ptr<Runtime>> assemble(Foundation foundation) {
+  auto built = Runtime::Implementation::build(std::move(foundation));
+  if (!built) return built.status();
+  return std::make_unique<Runtime>(std::move(*built));
+}
+
+}  // namespace grapnel::runtime

@@ -1,0 +1,167 @@
+#include "runtime/implementation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/codec.hpp"
+#include "base/log.hpp"
+#include "os/identity.hpp"
+#include "runtime/report.hpp"
+
+namespace grapnel {
+
+Result<std::unique_ptr<Runtime::Implementation>> Runtime::Implementation::build(runtime::Foundation foundation) {
+  auto self = std::unique_ptr<Implementation>(new Implementation);
+  self->config = foundation.config;
+  self->host = std::move(foundation.host);
+  self->launch = std::move(foundation.launch);
+  launch::Launch& launch = *self->launch;
+  self->world = launch::make_world(launch.rank(), launch.size());
+  self->waiting = std::make_unique<progress::Waiting>(*self->host, launch, self->config.spin_ns);
+  if (launch.nodes().node_count() > 1) GRAPNEL_TRY(self->connect_nodes(foundation));
+  progress::Client* client = self->client.get();
+  self->stripes = std::make_unique<rma::Stripes>(launch);
+  self->world_barrier = std::make_unique<sync::Barrier>(launch, *self->waiting, client);
+  self->board = std::make_unique<sync::Board>(launch, *self->waiting, client);
+  self->segments = std::make_unique<segment::SegmentTable>(launch, *self->board, *self->host, self->transport.get());
+  self->rma = std::make_unique<rma::Rma>(self->config, launch, *self->waiting, *self->segments, *self->stripes, client);
+  self->locks = std::make_unique<sync::Locks>(launch, *self->waiting, client);
+  if (self->server) GRAPNEL_TRY(self->start_server());
+  return self;
+}
+
+Status Runtime::Implementation::connect_nodes(const runtime::Foundation& foundation) {
+  auto made = foundation.make_transport(config, *launch);
+  if (!made) return made.status();
+  transport = std::move(*made);
+  if (launch->leads_node()) {
+    auto created = progress::Server::create(config, *launch, *waiting, *transport);
+    if (!created) return created.status();
+    server = std::move(*created);
+  }
+  auto servers = exchange_servers();
+  if (!servers) return servers.status();
+  auto connected = progress::Client::create(*launch, *waiting, *transport, std::move(*servers));
+  if (!connected) return connected.status();
+  client = std::move(*connected);
+  return {};
+}
+
+Result<std::vector<progress::ServerDescription>> Runtime::Implementation::exchange_servers() {
+  if (server) GRAPNEL_TRY(launch->publish("server", server->description().encode()));
+  const std::vector<int> cpus = os::cpus_allowed();
+  GRAPNEL_TRY(launch->publish("cpus", std::as_bytes(std::span(cpus))));
+  GRAPNEL_TRY(launch->fence());
+  std::vector<progress::ServerDescription> servers;
+  for (std::size_t node = 0; node < launch->nodes().node_count(); ++node) {
+    const auto text = launch->lookup(launch->nodes().leader(NodeId(static_cast<int>(node))), "server");
+    if (!text) return text.status();
+    auto description = progress::ServerDescription::decode(*text);
+    if (!description) return description.status();
+    servers.push_back(std::move(*description));
+  }
+  return servers;
+}
+
+Status Runtime::Implementation::start_server() {
+  rma_handlers = std::make_unique<rma::Handlers>(*segments, *waiting, *stripes);
+  rma_handlers->add_to(server->handlers());
+  world_barrier->add_handlers(server->handlers());
+  board->add_handlers(server->handlers());
+  locks->add_handlers(*server);
+  // Launchers bind ranks to single cores; the server serves them all and may run where any of them may.
+  std::vector<int> cpus;
+  for (const Rank rank : launch->nodes().ranks_of[index(launch->node())]) {
+    const auto theirs = launch->lookup(rank, "cpus");
+    if (!theirs) return theirs.status();
+    const auto* first = reinterpret_cast<const int*>(theirs->data());
+    cpus.insert(cpus.end(), first, first + theirs->size() / sizeof(int));
+  }
+  std::sort(cpus.begin(), cpus.end());
+  cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
+  return server->start(cpus);
+}
+
+Runtime::Implementation::~Implementation() {
+  // The server's handlers work on everything above it: it ends first.
+  if (server) server->stop();
+}
+
+Status Runtime::Implementation::finish() {
+  if (finished_) return Status(Code::invalid_argument, "finish was called before");
+  finished_ = true;
+  GRAPNEL_TRY(rma->wait_implicit());
+  GRAPNEL_TRY(barrier());
+  if (config.stats) print_statistics();
+  // Nobody sends any more after the first fence; every client is gone after the second; then the servers may go.
+  GRAPNEL_TRY(launch->fence());
+  rma.reset();
+  client.reset();
+  GRAPNEL_TRY(launch->fence());
+  if (server) server->stop();
+  return launch->finalize();
+}
+
+Result<Memory> Runtime::Implementation::allocate(std::size_t bytes) {
+  auto allocation = segments->allocate(world, bytes);
+  if (!allocation) return allocation.status();
+  std::vector<void*> addresses;
+  std::vector<std::size_t> sizes;
+  for (const segment::Part& part : allocation->parts) {
+    addresses.push_back(part.address);
+    sizes.push_back(part.bytes);
+  }
+  return Memory(std::move(addresses), std::move(sizes), launch->rank());
+}
+
+Status Runtime::Implementation::free(void* address) {
+  GRAPNEL_TRY(rma->wait_implicit());
+  GRAPNEL_TRY(rma->fence_all());
+  return segments->free(world, address);
+}
+
+Status Runtime::Implementation::barrier() {
+  GRAPNEL_TRY(rma->fence_all());
+  return world_barrier->wait();
+}
+
+Status Runtime::Implementation::create_locks(int count) {
+  if (count < 1) return Status(Code::invalid_argument, fmt::format("{} locks cannot be created", count));
+  auto memory = allocate(sync::Locks::bytes_for(count));
+  if (!memory) return memory.status();
+  std::vector<sync::TicketWord*> words;
+  for (int rank = 0; rank < launch->size(); ++rank) words.push_back(static_cast<sync::TicketWord*>(memory->on(Rank(rank))));
+  const Status opened = locks->open(count, std::move(words));
+  if (!opened.ok()) {
+    GRAPNEL_TRY(free(memory->local()));
+    return opened;
+  }
+  lock_memory_ = std::move(*memory);
+  return {};
+}
+
+Status Runtime::Implementation::destroy_locks() {
+  GRAPNEL_TRY(barrier());
+  GRAPNEL_TRY(locks->close());
+  return free(lock_memory_.local());
+}
+
+std::vector<OperationCount> Runtime::Implementation::operation_counts() const {
+  std::vector<OperationCount> rows;
+  for (int kind = 0; kind < rma::kOperationKinds; ++kind) {
+    rows.push_back(runtime::row_of(static_cast<rma::OperationKind>(kind), rma->counts(static_cast<rma::OperationKind>(kind))));
+  }
+  return rows;
+}
+
+void Runtime::Implementation::print_statistics() {
+  const std::vector<OperationCount> mine = operation_counts();
+  const auto all = board->allgather(world, runtime::encode(mine));
+  if (!all || index(launch->rank()) != 0) return;
+  std::vector<OperationCount> sum = mine;
+  for (std::size_t rank = 1; rank < all->size(); ++rank) runtime::add_encoded(sum, (*all)[rank]);
+  fmt::print(stderr, "{}", runtime::table(sum));
+}
+
+}  // namespace grapnel

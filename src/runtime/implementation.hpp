@@ -1,0 +1,71 @@
+// What a Runtime holds: the layers of one rank, in the order in which they are built.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/config.hpp"
+#include "grapnel/runtime.hpp"
+#include "launch/group.hpp"
+#include "launch/launch.hpp"
+#include "os/host.hpp"
+#include "progress/client.hpp"
+#include "progress/server.hpp"
+#include "progress/waiting.hpp"
+#include "rma/handlers.hpp"
+#include "rma/rma.hpp"
+#include "rma/stripes.hpp"
+#include "runtime/assembly.hpp"
+#include "segment/segment.hpp"
+#include "sync/barrier.hpp"
+#include "sync/board.hpp"
+#include "sync/locks.hpp"
+#include "transport/transport.hpp"
+
+namespace grapnel {
+
+/// The members' order is the layers' order; destruction goes backwards. Every rank of a node builds them alike, so their
+/// words lie at the same places of the node memory.
+class Runtime::Implementation {
+ public:
+  static Result<std::unique_ptr<Implementation>> build(runtime::Foundation foundation);
+  ~Implementation();
+
+  Status finish();
+  Result<Memory> allocate(std::size_t bytes);
+  Status free(void* address);
+  Status create_locks(int count);
+  Status destroy_locks();
+  /// A fence to all and a barrier.
+  Status barrier();
+  std::vector<OperationCount> operation_counts() const;
+
+  base::Config config;
+  std::shared_ptr<os::Host> host;
+  std::shared_ptr<launch::Launch> launch;
+  launch::Group world;
+  std::unique_ptr<progress::Waiting> waiting;
+  // Null in a job of one node: no transport, no server, no client.
+  std::shared_ptr<transport::Transport> transport;
+  std::unique_ptr<progress::Server> server;  ///< only in the process of the node's leader
+  std::unique_ptr<progress::Client> client;
+  std::unique_ptr<rma::Stripes> stripes;
+  std::unique_ptr<sync::Barrier> world_barrier;
+  std::unique_ptr<sync::Board> board;
+  std::unique_ptr<segment::SegmentTable> segments;
+  std::unique_ptr<rma::Rma> rma;
+  std::unique_ptr<rma::Handlers> rma_handlers;
+  std::unique_ptr<sync::Locks> locks;
+
+ private:
+  Implementation() = default;
+  Status connect_nodes(const runtime::Foundation& foundation);
+  Result<std::vector<progress::ServerDescription>> exchange_servers();
+  Status start_server();
+  void print_statistics();
+
+  Memory lock_memory_;
+  bool finished_ = false;
+};
+
+}  // namespace grapnel

@@ -1,0 +1,174 @@
+// The public face of the core: every call hands on to the layer that does it.
+#include "grapnel/runtime.hpp"
+
+#include "runtime/assembly.hpp"
+#include "runtime/implementation.hpp"
+
+namespace grapnel {
+namespace {
+
+using rma::OperationKind;
+using Contiguous = rma::Rma::ContiguousTransfer;
+using StridedMove = rma::Rma::StridedTransfer;
+using Vector = rma::Rma::VectorTransfer;
+
+StridedMove strided(OperationKind kind, const void* local, const Strided& local_shape, const void* remote,
+                    const Strided& remote_shape, Rank target) {
+  return {kind, {}, const_cast<void*>(local), &local_shape, const_cast<void*>(remote), &remote_shape, target};
+}
+
+// Elements must not be cut: a row, or a piece, is a whole number of them.
+Result<rma::Arithmetic> arithmetic_of(ElementType type, const void* scale, const Strided& shape) {
+  GRAPNEL_TRY(validate(shape));
+  return rma::Rma::arithmetic(type, scale, static_cast<std::size_t>(shape.count[0]));
+}
+
+Result<rma::Arithmetic> arithmetic_of(ElementType type, const void* scale, std::span<const Piece> pieces) {
+  for (const Piece& piece : pieces) GRAPNEL_TRY(rma::Rma::arithmetic(type, scale, piece.bytes).status());
+  return rma::Rma::arithmetic(type, scale, 0);
+}
+
+}  // namespace
+
+Runtime::Runtime(std::unique_ptr<Implementation> implementation) : implementation_(std::move(implementation)) {}
+Runtime::~Runtime() = default;
+
+Result<std::unique_ptr<Runtime>> Runtime::start() {
+  auto foundation = runtime::real_foundation();
+  if (!foundation) return foundation.status();
+  return runtime::assemble(std::move(*foundation));
+}
+
+Status Runtime::finish() { return implementation_->finish(); }
+
+void Runtime::abort(int exit_code, const std::string& why) { implementation_->launch->abort(exit_code, why); }
+
+Rank Runtime::rank() const { return implementation_->launch->rank(); }
+int Runtime::size() const { return implementation_->launch->size(); }
+NodeId Runtime::node_of(Rank rank) const { return implementation_->launch->nodes().node_of[index(rank)]; }
+int Runtime::node_count() const { return static_cast<int>(implementation_->launch->nodes().node_count()); }
+
+Result<Memory> Runtime::allocate(std::size_t bytes) { return implementation_->allocate(bytes); }
+Status Runtime::free(const Memory& memory) { return implementation_->free(memory.local()); }
+
+Status Runtime::put(const void* source, void* remote, std::size_t bytes, Rank target) {
+  return implementation_->rma->put(source, remote, bytes, target);
+}
+Status Runtime::get(const void* remote, void* destination, std::size_t bytes, Rank target) {
+  return implementation_->rma->get(remote, destination, bytes, target);
+}
+Status Runtime::accumulate(ElementType type, const void* scale, const void* source, void* remote, std::size_t bytes,
+                           Rank target) {
+  return implementation_->rma->accumulate(type, scale, source, remote, bytes, target);
+}
+
+Status Runtime::put(const void* source, const Strided& source_shape, void* remote, const Strided& remote_shape,
+                    Rank target) {
+  return implementation_->rma->transfer(
+      strided(OperationKind::put, source, source_shape, remote, remote_shape, target));
+}
+Status Runtime::get(const void* remote, const Strided& remote_shape, void* destination,
+                    const Strided& destination_shape, Rank target) {
+  return implementation_->rma->transfer(
+      strided(OperationKind::get, destination, destination_shape, remote, remote_shape, target));
+}
+Status Runtime::accumulate(ElementType type, const void* scale, const void* source, const Strided& source_shape,
+                           void* remote, const Strided& remote_shape, Rank target) {
+  auto what = strided(OperationKind::accumulate, source, source_shape, remote, remote_shape, target);
+  for (const Strided* shape : {&source_shape, &remote_shape}) {
+    const auto how = arithmetic_of(type, scale, *shape);
+    if (!how) return how.status();
+    what.arithmetic = *how;
+  }
+  return implementation_->rma->transfer(what);
+}
+
+Status Runtime::put(std::span<const Piece> pieces, Rank target) {
+  return implementation_->rma->transfer(Vector{OperationKind::put, {}, pieces, target});
+}
+Status Runtime::get(std::span<const Piece> pieces, Rank target) {
+  return implementation_->rma->transfer(Vector{OperationKind::get, {}, pieces, target});
+}
+Status Runtime::accumulate(ElementType type, const void* scale, std::span<const Piece> pieces, Rank target) {
+  const auto how = arithmetic_of(type, scale, pieces);
+  if (!how) return how.status();
+  return implementation_->rma->transfer(Vector{OperationKind::accumulate, *how, pieces, target});
+}
+
+Status Runtime::start_put(const void* source, void* remote, std::size_t bytes, Rank target, Handle* handle) {
+  return implementation_->rma->start(
+      Contiguous{OperationKind::put, {}, const_cast<void*>(source), remote, bytes, target}, handle);
+}
+Status Runtime::start_get(const void* remote, void* destination, std::size_t bytes, Rank target, Handle* handle) {
+  return implementation_->rma->start(
+      Contiguous{OperationKind::get, {}, destination, const_cast<void*>(remote), bytes, target}, handle);
+}
+Status Runtime::start_accumulate(ElementType type, const void* scale, const void* source, void* remote,
+                                 std::size_t bytes, Rank target, Handle* handle) {
+  const auto how = rma::Rma::arithmetic(type, scale, bytes);
+  if (!how) return how.status();
+  return implementation_->rma->start(
+      Contiguous{OperationKind::accumulate, *how, const_cast<void*>(source), remote, bytes, target}, handle);
+}
+Status Runtime::start_put(const void* source, const Strided& source_shape, void* remote, const Strided& remote_shape,
+                          Rank target, Handle* handle) {
+  return implementation_->rma->start(
+      strided(OperationKind::put, source, source_shape, remote, remote_shape, target), handle);
+}
+Status Runtime::start_get(const void* remote, const Strided& remote_shape, void* destination,
+                          const Strided& destination_shape, Rank target, Handle* handle) {
+  return implementation_->rma->start(
+      strided(OperationKind::get, destination, destination_shape, remote, remote_shape, target), handle);
+}
+Status Runtime::start_accumulate(ElementType type, const void* scale, const void* source, const Strided& source_shape,
+                                 void* remote, const Strided& remote_shape, Rank target, Handle* handle) {
+  auto what = strided(OperationKind::accumulate, source, source_shape, remote, remote_shape, target);
+  for (const Strided* shape : {&source_shape, &remote_shape}) {
+    const auto how = arithmetic_of(type, scale, *shape);
+    if (!how) return how.status();
+    what.arithmetic = *how;
+  }
+  return implementation_->rma->start(what, handle);
+}
+Status Runtime::start_put(std::span<const Piece> pieces, Rank target, Handle* handle) {
+  return implementation_->rma->start(Vector{OperationKind::put, {}, pieces, target}, handle);
+}
+Status Runtime::start_get(std::span<const Piece> pieces, Rank target, Handle* handle) {
+  return implementation_->rma->start(Vector{OperationKind::get, {}, pieces, target}, handle);
+}
+Status Runtime::start_accumulate(ElementType type, const void* scale, std::span<const Piece> pieces, Rank target,
+                                 Handle* handle) {
+  const auto how = arithmetic_of(type, scale, pieces);
+  if (!how) return how.status();
+  return implementation_->rma->start(Vector{OperationKind::accumulate, *how, pieces, target}, handle);
+}
+
+Status Runtime::wait(Handle& handle) { return implementation_->rma->wait(handle); }
+Result<bool> Runtime::test(Handle& handle) { return implementation_->rma->test(handle); }
+Status Runtime::wait_implicit() { return implementation_->rma->wait_implicit(); }
+Status Runtime::wait_implicit(Rank target) { return implementation_->rma->wait_implicit(target); }
+
+Result<std::int64_t> Runtime::fetch_and_add(void* remote, std::int64_t increment, Width width, Rank target) {
+  return implementation_->rma->rmw(rma::RmwOperation::fetch_and_add, remote, increment, 0, width, target);
+}
+Result<std::int64_t> Runtime::swap(void* remote, std::int64_t value, Width width, Rank target) {
+  return implementation_->rma->rmw(rma::RmwOperation::swap, remote, value, 0, width, target);
+}
+Result<std::int64_t> Runtime::compare_and_swap(void* remote, std::int64_t expected, std::int64_t desired, Width width,
+                                               Rank target) {
+  return implementation_->rma->rmw(rma::RmwOperation::compare_and_swap, remote, desired, expected, width, target);
+}
+
+Status Runtime::fence(Rank target) { return implementation_->rma->fence({&target, 1}); }
+Status Runtime::fence(std::span<const Rank> targets) { return implementation_->rma->fence(targets); }
+Status Runtime::fence_all() { return implementation_->rma->fence_all(); }
+Status Runtime::barrier() { return implementation_->barrier(); }
+
+Status Runtime::create_locks(int count) { return implementation_->create_locks(count); }
+Status Runtime::destroy_locks() { return implementation_->destroy_locks(); }
+Status Runtime::lock(int lock_index, Rank home) { return implementation_->locks->acquire(lock_index, home); }
+Status Runtime::unlock(int lock_index, Rank home) { return implementation_->locks->release(lock_index, home); }
+
+std::vector<OperationCount> Runtime::operation_counts() const { return implementation_->operation_counts(); }
+
+}  // namespace grapnel
