@@ -1,0 +1,136 @@
+#include "info.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "launch/launch.hpp"
+#include "os/host.hpp"
+
+namespace grapnel::tool {
+namespace {
+
+std::string compiler() {
+#if defined(__clang__)
+  return "clang " __clang_version__;
+#else
+  return "gcc " __VERSION__;
+#endif
+}
+
+Section build_section() {
+  return {"build",
+          {{"what", "value"},
+           {"version", GRAPNEL_VERSION},
+           {"compiler", compiler()},
+           {"type", GRAPNEL_BUILD_TYPE},
+           {"sanitizers", GRAPNEL_SANITIZERS}}};
+}
+
+std::string list_of(const std::vector<Rank>& ranks) {
+  std::string list;
+  for (const Rank rank : ranks) list += fmt::format("{}{}", list.empty() ? "" : " ", static_cast<int>(rank));
+  return list;
+}
+
+// The map of the job that this process is: alone, or as a rank of whatever started it.
+Result<Section> node_section(const base::Config& config) {
+  const auto host = os::make_real_host();
+  auto launch = launch::join(config, *host);
+  if (!launch) return launch.status();
+  const launch::NodeMap& nodes = (*launch)->nodes();
+  Section section{"node map (" + (*launch)->description() + ")", {{"node", "ranks", "machine"}}};
+  for (std::size_t node = 0; node < nodes.node_count(); ++node) {
+    section.rows.push_back({std::to_string(node), list_of(nodes.ranks_of[node]), nodes.machine_of[node]});
+  }
+  GRAPNEL_TRY((*launch)->finalize());
+  return section;
+}
+
+Section settings_section(const base::Config& config) {
+  Section section{"settings", {{"variable", "value", "default", "takes", "meaning"}}};
+  for (const auto& row : config.rows()) {
+    section.rows.push_back({row.variable, row.value, row.standard, row.takes, row.meaning});
+  }
+  return section;
+}
+
+void print_text(const Section& section) {
+  fmt::print("{}\n", section.title);
+  std::vector<std::size_t> widths(section.rows.front().size());
+  for (const auto& row : section.rows) {
+    for (std::size_t column = 0; column < row.size(); ++column) {
+      widths[column] = std::max(widths[column], row[column].size());
+    }
+  }
+  for (const auto& row : section.rows) {
+    std::string line = " ";
+    for (std::size_t column = 0; column < row.size(); ++column) {
+      const bool last = column + 1 == row.size();
+      line += last ? fmt::format(" {}", row[column]) : fmt::format(" {:<{}} ", row[column], widths[column]);
+    }
+    fmt::print("{}\n", line);
+  }
+  fmt::print("\n");
+}
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      result += fmt::format("\\{}", c);
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      result += fmt::format("\\u{:04x}", static_cast<int>(c));
+    } else {
+      result += c;
+    }
+  }
+  return result + "\"";
+}
+
+// {"sections": [{"title": …, "rows": [{column: cell, …}, …]}, …]}
+void print_json(const std::vector<Section>& sections) {
+  std::string out;
+  for (const Section& section : sections) {
+    std::string rows;
+    for (std::size_t row = 1; row < section.rows.size(); ++row) {
+      std::string cells;
+      for (std::size_t column = 0; column < section.rows[row].size(); ++column) {
+        cells += fmt::format("{}{}: {}", column == 0 ? "" : ", ", quoted(section.rows[0][column]),
+                             quoted(section.rows[row][column]));
+      }
+      rows += fmt::format("{}\n    {{{}}}", row == 1 ? "" : ",", cells);
+    }
+    out += fmt::format("{}\n  {{\"title\": {}, \"rows\": [{}]}}", out.empty() ? "" : ",", quoted(section.title), rows);
+  }
+  fmt::print("{{\"schema\": 1, \"sections\": [{}\n]}}\n", out);
+}
+
+}  // namespace
+
+int info(bool json) {
+  const auto config = base::Config::from_environment();
+  if (!config) {
+    fmt::print(stderr, "grapnel info: {}\n", config.status().message());
+    return 1;
+  }
+  std::vector<Section> sections = {build_section()};
+  for (Section& section : transport_sections(*config)) sections.push_back(std::move(section));
+  int exit_code = 0;
+  if (auto nodes = node_section(*config); nodes.ok()) {
+    sections.push_back(std::move(*nodes));
+  } else {
+    fmt::print(stderr, "grapnel info: no node map: {}\n", nodes.status().message());
+    exit_code = 1;
+  }
+  sections.push_back(settings_section(*config));
+  if (json) {
+    print_json(sections);
+  } else {
+    for (const Section& section : sections) print_text(section);
+  }
+  return exit_code;
+}
+
+}  // namespace grapnel::tool

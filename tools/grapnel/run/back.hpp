@@ -1,0 +1,29 @@
+// The launcher's second process: hosts the PMIx server, forks the ranks and ends the job.
+//
+// It is apart from the one that the user sees so that each can notice the other's death: whichever is killed, the other
+// one says so, kills what is left of the job and cleans up.
+#pragma once
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <string>
+
+#include "os/descriptor.hpp"
+#include "run/options.hpp"
+
+namespace grapnel::tool {
+
+struct BackStart {
+  std::string program;  ///< path
+  std::string session_directory;
+  os::Descriptor front_alive;  ///< its end is the front's end
+  pid_t front = 0;
+  int input = 0;    ///< rank 0's standard input
+  sigset_t mask{};  ///< the ranks' signal mask
+};
+
+/// The body of the second process; the answer is its exit code.
+int run_back(const RunOptions& options, BackStart start);
+
+}  // namespace grapnel::tool

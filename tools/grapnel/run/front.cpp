@@ -1,0 +1,150 @@
+#include "run/front.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "run/back.hpp"
+#include "run/message.hpp"
+#include "run/process_tree.hpp"
+#include "run/session_directory.hpp"
+#include "run/signals.hpp"
+
+namespace grapnel::tool {
+namespace {
+
+// A terminal's input for rank 0, which is not in the terminal's foreground and may not read it itself.
+class TerminalInput {
+ public:
+  /// What rank 0 reads from.
+  int open() {
+    std::array<int, 2> ends{};
+    if (::isatty(STDIN_FILENO) == 0 || ::pipe2(ends.data(), O_CLOEXEC) != 0) return STDIN_FILENO;
+    reader_ = os::Descriptor(ends[0]);
+    writer_ = os::Descriptor(ends[1]);
+    ::fcntl(writer_.number(), F_SETFL, O_NONBLOCK);
+    return reader_.number();
+  }
+  void forget_reader() { reader_.reset(); }
+  void forget_writer() { writer_.reset(); }
+
+  /// What to poll for: input while there is none in hand, room while there is.
+  pollfd entry() const {
+    if (!writer_.valid()) return {-1, 0, 0};
+    if (!pending_.empty()) return {writer_.number(), POLLOUT, 0};
+    const bool foreground = ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
+    return {foreground ? STDIN_FILENO : -1, POLLIN, 0};
+  }
+  void pass_on() {
+    if (pending_.empty()) {
+      pending_.resize(4096);
+      const ssize_t count = ::read(STDIN_FILENO, pending_.data(), pending_.size());
+      pending_.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+      if (count == 0) writer_.reset();  // ctrl-D
+    }
+    if (pending_.empty()) return;
+    const ssize_t written = ::write(writer_.number(), pending_.data(), pending_.size());
+    if (written > 0) pending_.erase(pending_.begin(), pending_.begin() + written);
+    if (written < 0 && errno == EPIPE) {
+      pending_.clear();
+      writer_.reset();
+    }
+  }
+
+ private:
+  os::Descriptor reader_;
+  os::Descriptor writer_;
+  std::vector<char> pending_;
+};
+
+class Front {
+ public:
+  explicit Front(const RunOptions& options) : options_(options), spared_(children()) {}
+
+  int run(const std::string& program) {
+    auto directory = create_session_directory();
+    if (!directory) return fail(directory.status().message());
+    session_directory_ = *directory;
+    const Status started = start_back(program);
+    if (!started.ok()) {
+      remove_session_directory(session_directory_);
+      return fail(started.message());
+    }
+    while (!back_has_ended()) serve();
+    return end();
+  }
+
+ private:
+  static int fail(const std::string& why) {
+    say(why);
+    return 1;
+  }
+
+  Status start_back(const std::string& program) {
+    std::array<int, 2> ends{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+      return Status(Code::system, fmt::format("cannot make a pair of sockets: {}", std::strerror(errno)));
+    }
+    BackStart start{program, session_directory_, os::Descriptor(ends[0]), ::getpid(), terminal_.open(), {}};
+    alive_ = os::Descriptor(ends[1]);
+    block_signals(start.mask);
+    signals_ = open_signals();
+    adopt_orphans();
+    back_ = ::fork();
+    if (back_ < 0) return Status(Code::system, fmt::format("cannot fork: {}", std::strerror(errno)));
+    if (back_ == 0) {
+      alive_.reset();
+      signals_.reset();
+      terminal_.forget_writer();
+      ::_exit(run_back(options_, std::move(start)));
+    }
+    terminal_.forget_reader();
+    return {};
+  }
+
+  void serve() {
+    std::array<pollfd, 2> entries{{{signals_.number(), POLLIN, 0}, terminal_.entry()}};
+    // A terminal may take us to its foreground without a signal: look again now and then while it has not.
+    const bool background = ::isatty(STDIN_FILENO) != 0 && entries[1].fd < 0;
+    ::poll(entries.data(), entries.size(), background ? 1000 : -1);
+    if (entries[1].revents != 0) terminal_.pass_on();
+    while (const auto signal = next_signal(signals_)) {
+      if (*signal != SIGCHLD) ::kill(back_, *signal);
+      if (*signal == SIGTSTP) ::raise(SIGSTOP);
+    }
+  }
+
+  bool back_has_ended() { return ::waitpid(back_, &back_status_, WNOHANG) == back_; }
+
+  int end() {
+    if (WIFSIGNALED(back_status_)) {
+      say(fmt::format("the job's server (process {}) {}; the job ends", back_, end_words(back_status_)));
+    }
+    kill_descendants(spared_);
+    remove_session_directory(session_directory_);
+    return exit_code_of(back_status_);
+  }
+
+  const RunOptions& options_;
+  const std::set<pid_t> spared_;  ///< children that a shell left us when it became us by exec
+  std::string session_directory_;
+  TerminalInput terminal_;
+  os::Descriptor alive_;
+  os::Descriptor signals_;
+  pid_t back_ = -1;
+  int back_status_ = 0;
+};
+
+}  // namespace
+
+int run_front(const RunOptions& options, const std::string& program) { return Front(options).run(program); }
+
+}  // namespace grapnel::tool

@@ -1,0 +1,13 @@
+// Jobs that another launcher has to start: MPI programs, several hosts, Slurm.
+#pragma once
+
+#include "run/options.hpp"
+
+namespace grapnel::tool {
+
+bool needs_hand_over(const RunOptions& options);
+
+/// Becomes `srun` or `mpirun`. Returns only when that fails, with the exit code.
+int hand_over(const RunOptions& options);
+
+}  // namespace grapnel::tool

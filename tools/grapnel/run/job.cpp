@@ -1,0 +1,85 @@
+#include "run/job.hpp"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+
+#include "run/message.hpp"
+#include "run/signals.hpp"
+
+namespace grapnel::tool {
+namespace {
+
+constexpr std::chrono::seconds kTermToKill{1};
+constexpr std::chrono::seconds kUserSignalToKill{5};
+constexpr int kTimeLimitExit = 124;  // as timeout(1)
+
+}  // namespace
+
+Job::Job(Ranks& ranks, const PmixServer& server, double timeout_s)
+    : ranks_(ranks), server_(server), timeout_s_(timeout_s) {
+  if (timeout_s > 0) {
+    time_limit_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_s));
+  }
+}
+
+void Job::on_rank_end(const Ranks::End& end_of_rank) {
+  const int code = exit_code_of(end_of_rank.wait_status);
+  if (WIFSIGNALED(end_of_rank.wait_status) && WTERMSIG(end_of_rank.wait_status) == user_signal_) {
+    end("ended by " + signal_words(user_signal_), code);
+  } else if (code != 0) {
+    end(fmt::format("rank {} {}; the job ends", end_of_rank.rank, end_words(end_of_rank.wait_status)), code);
+  } else if (server_.is_in_job(end_of_rank.rank)) {
+    end(fmt::format("rank {} exited with code 0 but did not leave the job; the job ends", end_of_rank.rank), 1);
+  }
+}
+
+void Job::on_abort(const PmixServer::AbortRequest& request) {
+  const std::string why = request.why.empty() ? "" : ": " + request.why;
+  end(fmt::format("rank {} aborted the job{}", request.rank, why),
+      request.exit_code != 0 ? request.exit_code & 0xff : 1);
+}
+
+void Job::on_signal(int signal) {
+  ranks_.signal_all(signal);
+  if (!asks_to_end(signal)) return;
+  const bool again = user_signal_ != 0;
+  user_signal_ = signal;
+  const auto deadline = Clock::now() + (again ? Clock::duration::zero() : Clock::duration(kUserSignalToKill));
+  kill_at_ = kill_at_ ? std::min(*kill_at_, deadline) : deadline;
+}
+
+void Job::end(const std::string& message, int exit_code) {
+  if (ending_) return;
+  ending_ = true;
+  exit_code_ = exit_code;
+  say(message);
+  ranks_.signal_all(SIGTERM);
+  ranks_.signal_all(SIGCONT);  // a stopped rank would not see the one before
+  const auto deadline = Clock::now() + kTermToKill;
+  kill_at_ = kill_at_ ? std::min(*kill_at_, deadline) : deadline;
+}
+
+void Job::on_time() {
+  if (time_limit_ && Clock::now() >= *time_limit_) {
+    time_limit_.reset();
+    end(fmt::format("the time limit of {} s is over; the job ends", timeout_s_), kTimeLimitExit);
+  }
+  if (kill_at_ && Clock::now() >= *kill_at_) {
+    kill_at_.reset();
+    if (!ending_) end("ended by " + signal_words(user_signal_), 128 + user_signal_);
+    kill_at_.reset();
+    ranks_.signal_all(SIGKILL);
+  }
+}
+
+int Job::sleep_ms() const {
+  std::optional<Clock::time_point> next = time_limit_;
+  if (kill_at_) next = next ? std::min(*next, *kill_at_) : *kill_at_;
+  if (!next) return -1;
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*next - Clock::now()).count() + 1;
+  return static_cast<int>(std::clamp<decltype(left)>(left, 0, 60'000));
+}
+
+}  // namespace grapnel::tool

@@ -1,0 +1,49 @@
+// What ends a job, and how: the rules, without a system call of their own but signals to ranks.
+//
+//   - the first rank that fails (exit code, signal, or an end without leaving the job) ends it with one line;
+//   - so does a rank that asks to abort, the time limit, and a signal from the user that ended a rank;
+//   - ending: SIGTERM to all, SIGKILL a second later;
+//   - a signal that asks to end is passed on first; ranks that are still there five seconds later are killed, or at
+//     once when the user asks a second time.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "run/pmix_server.hpp"
+#include "run/ranks.hpp"
+
+namespace grapnel::tool {
+
+class Job {
+ public:
+  Job(Ranks& ranks, const PmixServer& server, double timeout_s);
+
+  void on_rank_end(const Ranks::End& end);
+  void on_abort(const PmixServer::AbortRequest& request);
+  void on_signal(int signal);
+  /// After every sleep: does what is due.
+  void on_time();
+  /// How long one may sleep before something is due, ms; −1: for ever.
+  int sleep_ms() const;
+
+  bool is_over() const { return ranks_.living() == 0; }
+  int exit_code() const { return exit_code_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void end(const std::string& message, int exit_code);
+
+  Ranks& ranks_;
+  const PmixServer& server_;
+  const double timeout_s_;
+  bool ending_ = false;
+  int exit_code_ = 0;
+  int user_signal_ = 0;
+  std::optional<Clock::time_point> time_limit_;
+  std::optional<Clock::time_point> kill_at_;
+};
+
+}  // namespace grapnel::tool

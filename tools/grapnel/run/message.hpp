@@ -1,0 +1,24 @@
+// The one line that says why a job ended.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace grapnel::tool {
+
+/// "grapnel run: text" on stderr in one write, so that lines of ranks do not mix in.
+void say(std::string_view text);
+
+/// From now on messages go to this descriptor instead of 2.
+void say_through(int descriptor);
+
+/// "signal 9 (Killed)".
+std::string signal_words(int signal);
+
+/// "exited with code 2" or "was killed by signal 9 (Killed)", from wait's status.
+std::string end_words(int wait_status);
+
+/// wait's status as a shell would give it: the exit code, or 128 + signal.
+int exit_code_of(int wait_status);
+
+}  // namespace grapnel::tool

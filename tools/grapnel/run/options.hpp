@@ -1,0 +1,22 @@
+// What the user asked `grapnel run` for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace grapnel::tool {
+
+struct RunOptions {
+  int ranks = 1;
+  int nodes = 0;         ///< virtual nodes per machine; 0: GRAPNEL_NODES as it stands
+  bool label = false;    ///< every line of output begins with its rank
+  bool mpi = false;      ///< the program calls MPI_Init: its own launcher has to start it
+  std::string hosts;     ///< "a,b"; empty: this machine
+  double timeout_s = 0;  ///< 0: none
+  std::vector<std::string> command;
+};
+
+/// `grapnel run`. The answer is the exit code.
+int run(RunOptions options);
+
+}  // namespace grapnel::tool

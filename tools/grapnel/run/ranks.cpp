@@ -1,0 +1,100 @@
+#include "run/ranks.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "os/descriptor.hpp"
+
+namespace grapnel::tool {
+namespace {
+
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+void put_in_place(int from, int to) {
+  if (from != to) ::dup2(from, to);
+}
+
+// In the child of a process with threads: nothing but system calls until exec.
+[[noreturn]] void become_rank(const Ranks::Start& start, char* const* arguments, char* const* environment, pid_t parent,
+                              int failure) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);  // it died before the line above
+  put_in_place(start.input, STDIN_FILENO);
+  put_in_place(start.output, STDOUT_FILENO);
+  put_in_place(start.errors, STDERR_FILENO);
+  ::sigprocmask(SIG_SETMASK, &start.mask, nullptr);
+  // The p variant for scripts without a first line "#!"; the path holds a slash, so nothing is searched.
+  ::execvpe(start.path.c_str(), arguments, environment);
+  const int error = errno;
+  [[maybe_unused]] const auto written = ::write(failure, &error, sizeof error);
+  ::_exit(127);
+}
+
+}  // namespace
+
+Status Ranks::start(const Start& start) {
+  const std::vector<char*> arguments = pointers_to(start.arguments);
+  const std::vector<char*> environment = pointers_to(start.environment);
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return Status(Code::system, std::strerror(errno));
+  const os::Descriptor from_child(ends[0]);
+  os::Descriptor to_parent(ends[1]);
+
+  const pid_t parent = ::getpid();
+  const pid_t process = ::fork();
+  if (process == 0) become_rank(start, arguments.data(), environment.data(), parent, to_parent.number());
+  if (process < 0) {
+    return Status(Code::system, fmt::format("cannot start rank {}: {}", processes_.size(), std::strerror(errno)));
+  }
+  ::setpgid(process, process);  // here too: a signal may be due before the child gets there
+  to_parent.reset();
+  processes_.push_back(process);
+  int error = 0;
+  ssize_t got = -1;
+  do {
+    got = ::read(from_child.number(), &error, sizeof error);  // the end of the pipe is a successful exec
+  } while (got < 0 && errno == EINTR);
+  if (got == sizeof error) {
+    return Status(Code::system, fmt::format("cannot start {}: {}", start.path, std::strerror(error)));
+  }
+  return {};
+}
+
+std::vector<Ranks::End> Ranks::collect() {
+  std::vector<End> ends;
+  int wait_status = 0;
+  for (pid_t process; (process = ::waitpid(-1, &wait_status, WNOHANG)) > 0;) {
+    const auto found = std::find(processes_.begin(), processes_.end(), process);
+    if (found == processes_.end()) continue;
+    *found = 0;
+    ends.push_back({static_cast<int>(found - processes_.begin()), wait_status});
+  }
+  std::stable_partition(ends.begin(), ends.end(), [](const End& end) { return WIFSIGNALED(end.wait_status); });
+  return ends;
+}
+
+void Ranks::signal_all(int signal) const {
+  for (const pid_t process : processes_) {
+    if (process != 0) ::kill(-process, signal);
+  }
+}
+
+std::size_t Ranks::living() const {
+  return static_cast<std::size_t>(std::count_if(processes_.begin(), processes_.end(), [](pid_t p) { return p != 0; }));
+}
+
+}  // namespace grapnel::tool
