@@ -1,0 +1,24 @@
+// A job of processes under `grapnel run`, with a deadline and its output caught.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace grapnel::test {
+
+struct Shape;
+
+struct ProcessOutcome {
+  int exit_code = 0;  ///< 128 + n: ended by signal n
+  bool timed_out = false;
+  std::string output;  ///< stdout and stderr
+};
+
+/// Runs `command` (an own executable: "/proc/self/exe" is this test) as `shape.ranks` ranks. When the deadline passes the job
+/// is ended with SIGTERM, then SIGKILL, and the outcome says so. Nothing of it is left on return.
+ProcessOutcome run_job(const Shape& shape, const std::vector<std::pair<std::string, std::string>>& environment,
+                       std::vector<std::string> command, std::chrono::seconds deadline);
+
+}  // namespace grapnel::test

@@ -1,0 +1,183 @@
+#include "harness/world.hpp"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <sstream>
+
+#include "base/log.hpp"
+#include "harness/processes.hpp"
+#include "runtime/assembly.hpp"
+#include "sim/sim_world.hpp"
+
+namespace grapnel::test {
+namespace {
+
+std::vector<WorldTest>& tests() {
+  static std::vector<WorldTest> all;  // filled before main by WORLD_TEST
+  return all;
+}
+
+thread_local std::uint64_t seed_of_this_world = 1;
+
+bool wants_world(const std::string& world) {
+  const char* chosen = std::getenv("GRAPNEL_TEST_WORLDS");
+  if (chosen == nullptr) return true;
+  std::istringstream list(chosen);
+  for (std::string one; std::getline(list, one, ',');) {
+    if (one == world) return true;
+  }
+  return false;
+}
+
+int seeds_per_shape() {
+  const char* text = std::getenv("GRAPNEL_TEST_SEEDS");
+  return text != nullptr ? std::atoi(text) : 5;
+}
+
+// ---- threads of this process ----
+
+runtime::Foundation foundation_of(sim::RankWorld& me) {
+  runtime::Foundation foundation;
+  foundation.host = std::shared_ptr<os::Host>(std::shared_ptr<void>(), &me.host);
+  foundation.launch = std::shared_ptr<launch::Launch>(std::shared_ptr<void>(), &me.launch);
+  foundation.make_transport = [&me](const base::Config&, const launch::Launch&) {
+    return Result<std::shared_ptr<transport::Transport>>(
+        std::shared_ptr<transport::Transport>(std::shared_ptr<void>(), &me.transport));
+  };
+  return foundation;
+}
+
+void run_rank(const WorldTest& test, sim::RankWorld& me, std::uint64_t seed) {
+  SCOPED_TRACE(fmt::format("rank {} of {} on {} nodes, seed {}", index(me.rank), me.launch.size(),
+                           me.launch.nodes().node_count(), seed));
+  base::log_set_identity(std::to_string(index(me.rank)));
+  seed_of_this_world = seed;
+  auto started = runtime::assemble(foundation_of(me));
+  ASSERT_TRUE(started.ok()) << started.status().to_string();
+  test.body(**started);
+  EXPECT_OK((*started)->finish());
+}
+
+sim::WorldOptions misbehaving(Shape shape, std::uint64_t seed) {
+  sim::WorldOptions options{.ranks = shape.ranks, .nodes = shape.nodes};
+  options.seed(seed);
+  base::Random random(seed);
+  options.network.delay_ns = random.between(1, 20) * base::kMicrosecond_ns;
+  options.network.jitter_ns = random.below(50) * base::kMicrosecond_ns;
+  options.network.reorder_probability = random.chance(0.5) ? 0.1 : 0;
+  options.network.pending_probability = random.chance(0.5) ? 0.2 : 0;
+  options.network.stall_probability = random.chance(0.3) ? 0.02 : 0;
+  if (random.chance(0.5)) options.network.in_flight_bytes = 64 * 1024;
+  return options;
+}
+
+void run_in_sim(const WorldTest& test, Shape shape) {
+  for (const std::uint64_t seed : sim::seeds(seeds_per_shape())) {
+    const auto outcome =
+        sim::run_world(misbehaving(shape, seed), [&](sim::RankWorld& me) { run_rank(test, me, seed); });
+    ASSERT_TRUE(outcome.ok()) << outcome.report;
+    if (::testing::Test::HasFailure()) {
+      FAIL() << "replay: GRAPNEL_TEST_WORLDS=sim GRAPNEL_TEST_SEED=" << seed << " and this test's --gtest_filter";
+    }
+  }
+}
+
+void run_free(const WorldTest& test, Shape shape) {
+  sim::WorldOptions options{.ranks = shape.ranks, .nodes = shape.nodes};
+  options.seed(1).free_running();
+  const auto outcome = sim::run_world(options, [&](sim::RankWorld& me) { run_rank(test, me, 1); });
+  ASSERT_TRUE(outcome.ok()) << outcome.report;
+}
+
+// ---- processes ----
+
+void run_processes(const WorldTest& test, Shape shape) {
+  const ProcessOutcome outcome = run_job(shape, {{"GRAPNEL_TEST_BODY", test.suite + "." + test.name}},
+                                         {"/proc/self/exe"}, std::chrono::seconds(60));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+}
+
+int run_as_rank(const std::string& name) {
+  for (const WorldTest& test : tests()) {
+    if (test.suite + "." + test.name != name) continue;
+    auto started = Runtime::start();
+    if (!started) {
+      fmt::print(stderr, "cannot start: {}\n", started.status().to_string());
+      return 1;
+    }
+    Runtime& g = **started;
+    SCOPED_TRACE(rank_trace(g));
+    test.body(g);
+    EXPECT_OK(g.finish());
+    return ::testing::UnitTest::GetInstance()->ad_hoc_test_result().Failed() ? 1 : 0;
+  }
+  fmt::print(stderr, "no world test is named {}\n", name);
+  return 2;
+}
+
+// ---- registration ----
+
+class WorldCase : public ::testing::Test {
+ public:
+  explicit WorldCase(std::function<void()> run) : run_(std::move(run)) {}
+  void TestBody() override { run_(); }
+
+ private:
+  std::function<void()> run_;
+};
+
+void add_case(const WorldTest& test, const std::string& world, Shape shape, void (*run)(const WorldTest&, Shape)) {
+  const std::string name = fmt::format("{}/{}_ranks_{}_nodes_{}", test.name, world, shape.ranks, shape.nodes);
+  ::testing::RegisterTest(test.suite.c_str(), name.c_str(), nullptr, nullptr, test.file, test.line,
+                          [&test, shape, run]() -> ::testing::Test* {
+                            return new WorldCase([&test, shape, run] { run(test, shape); });
+                          });
+}
+
+void register_all() {
+  for (const WorldTest& test : tests()) {
+    for (const Shape shape : test.shapes) {
+      if (wants_world("sim")) add_case(test, "sim", shape, run_in_sim);
+      if (wants_world("free")) add_case(test, "free", shape, run_free);
+      if (shape.nodes == 1 && wants_world("processes")) add_case(test, "processes", shape, run_processes);
+      if (shape.nodes > 1 && wants_world("nodes")) add_case(test, "nodes", shape, run_processes);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Shape> all_shapes() {
+  return {{1, 1}, {2, 1}, {3, 1}, {5, 1}, {2, 2}, {3, 2}, {3, 3}, {5, 2}, {5, 5}, {8, 3}};
+}
+
+std::vector<Shape> shapes_from(int least_ranks) {
+  std::vector<Shape> shapes;
+  for (const Shape shape : all_shapes()) {
+    if (shape.ranks >= least_ranks) shapes.push_back(shape);
+  }
+  return shapes;
+}
+
+bool add_world_test(WorldTest test) {
+  tests().push_back(std::move(test));
+  return true;
+}
+
+std::uint64_t world_seed() { return seed_of_this_world; }
+
+std::string rank_trace(const Runtime& g) {
+  return fmt::format("rank {} of {} on {} nodes", index(g.rank()), g.size(), g.node_count());
+}
+
+}  // namespace grapnel::test
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  if (const char* body = std::getenv("GRAPNEL_TEST_BODY")) return grapnel::test::run_as_rank(body);
+  grapnel::test::register_all();
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,76 @@
+// A test of several ranks, written once: what one rank does. The harness decides how the ranks exist.
+//
+//   WORLD_TEST(Put, ReachesTheNeighbour) {      // `g` is the rank's grapnel::Runtime
+//     …
+//     EXPECT_EQ(…);
+//   }
+//
+// becomes one GoogleTest per world:
+//   sim        threads under the seeded scheduler and a network that misbehaves, several seeds   (label sim)
+//   free       threads that really run side by side, for the thread sanitizer                    (label sim)
+//   processes  processes on one node, started by `grapnel run`
+//   nodes      processes on virtual nodes, over UCX
+//
+// GRAPNEL_TEST_WORLDS (a comma list of these names) chooses; the ctest entries set it. GRAPNEL_TEST_SEED=s replays one seed.
+// A world that hangs is ended by its deadline, which prints what each rank was doing. A failure names the rank.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/random.hpp"
+#include "grapnel/runtime.hpp"
+
+namespace grapnel::test {
+
+struct Shape {
+  int ranks = 1;
+  int nodes = 1;
+};
+
+struct WorldTest {
+  std::string suite, name;
+  std::function<void(Runtime&)> body;
+  std::vector<Shape> shapes;
+  const char* file;
+  int line;
+};
+
+/// 1, 2, 3, 5, 8 ranks on 1, 2, 3, 5 nodes.
+std::vector<Shape> all_shapes();
+/// Only the shapes with `least_ranks` or more.
+std::vector<Shape> shapes_from(int least_ranks);
+
+bool add_world_test(WorldTest test);
+
+/// The seed of this run: alike in all ranks, different from run to run in simulated worlds.
+std::uint64_t world_seed();
+
+/// What the harness gives a rank in `who` failed: for SCOPED_TRACE.
+std::string rank_trace(const Runtime& g);
+
+/// The caller's numbers, different in every rank and round, so that misplaced data shows.
+inline std::uint64_t pattern(Rank rank, std::uint64_t round, std::uint64_t position) {
+  return base::Random((static_cast<std::uint64_t>(rank) << 40) ^ (round << 20) ^ position).next();
+}
+
+}  // namespace grapnel::test
+
+#define WORLD_TEST_ON(Suite, Name, shapes)                                                                   \
+  static void world_body_##Suite##_##Name(::grapnel::Runtime& g);                                            \
+  [[maybe_unused]] static const bool world_added_##Suite##_##Name = ::grapnel::test::add_world_test(          \
+      {#Suite, #Name, world_body_##Suite##_##Name, shapes, __FILE__, __LINE__});                             \
+  static void world_body_##Suite##_##Name([[maybe_unused]] ::grapnel::Runtime& g)
+
+#define WORLD_TEST(Suite, Name) WORLD_TEST_ON(Suite, Name, ::grapnel::test::all_shapes())
+
+/// For calls that must succeed.
+#define EXPECT_OK(expression)                                                    \
+  do {                                                                           \
+    const ::grapnel::Status expect_ok_status = (expression);                     \
+    EXPECT_TRUE(expect_ok_status.ok()) << expect_ok_status.to_string();          \
+  } while (false)
+#define EXPECT_CODE(code_wanted, expression) EXPECT_EQ((expression).code(), code_wanted)

@@ -1,0 +1,405 @@
+"""The launcher as users meet it: start-up, exit codes, output, signals, and kill -9 of anything.
+
+run_test.py --tool BIN/grapnel --probe BIN/launch_probe [--kills 20] [--seed N] [unittest arguments]
+
+Every test has a TMPDIR of its own that must be empty at the end, and marks its processes by a variable of the
+environment, by which those that were left behind are found.
+"""
+import argparse
+import os
+import pty
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import uuid
+
+OPTIONS = None
+MARK = "GRAPNEL_TEST_MARK"
+
+
+def marked_processes(mark):
+    wanted = f"{MARK}={mark}".encode()
+    found = []
+    for name in os.listdir("/proc"):
+        if not name.isdigit() or int(name) == os.getpid():
+            continue
+        try:
+            with open(f"/proc/{name}/environ", "rb") as environment:
+                if wanted in environment.read().split(b"\0"):
+                    found.append(int(name))
+        except OSError:
+            pass
+    return found
+
+
+def our_shared_files():
+    return {name for name in os.listdir("/dev/shm") if "grapnel" in name or "pmix" in name}
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.mark = uuid.uuid4().hex
+        self.folder = tempfile.mkdtemp(prefix="launch-test-")
+        self.shared = our_shared_files()
+        self.environment = dict(os.environ, TMPDIR=self.folder, OMPI_ALLOW_RUN_AS_ROOT="1",
+                                OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        self.environment[MARK] = self.mark
+        for name in ("GRAPNEL_NODES", "SLURM_JOB_ID"):
+            self.environment.pop(name, None)
+
+    def tearDown(self):
+        left = marked_processes(self.mark)
+        for process in left:
+            os.kill(process, signal.SIGKILL)
+        files = os.listdir(self.folder)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.assertEqual(left, [], "processes were left behind")
+        self.assertEqual(files, [], "files were left in TMPDIR")
+        self.assertEqual(our_shared_files() - self.shared, set(), "files were left in /dev/shm")
+
+    def start(self, *arguments, launcher=None, **more):
+        command = list(launcher or [OPTIONS.tool, "run"]) + [str(a) for a in arguments]
+        more.setdefault("stdin", subprocess.DEVNULL)
+        return subprocess.Popen(command, env=self.environment, text=True, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, **more)
+
+    def run_job(self, *arguments, timeout=60, **more):
+        text = more.pop("input", None)
+        if text is not None:
+            more["stdin"] = subprocess.PIPE
+        job = self.start(*arguments, **more)
+        out, err = job.communicate(text, timeout=timeout)
+        return job.returncode, out, err
+
+    def start_staying(self, how, ranks, nodes, launcher=None):
+        """A job whose ranks wait for what happens; answers it and the ranks' process numbers."""
+        arguments = ["-n", ranks] + (["--nodes", nodes] if launcher is None else [])
+        if launcher is not None:
+            self.environment["GRAPNEL_NODES"] = str(nodes)
+        job = self.start(*arguments, OPTIONS.probe, "stay", how, launcher=launcher)
+        ranks_of = {}
+        while len(ranks_of) < ranks:
+            line = job.stdout.readline()
+            if not line:
+                self.fail(f"the job ended early: {job.communicate()[1]}")
+            match = re.fullmatch(r"ready (\d+) (\d+)\n", line)
+            if match:
+                ranks_of[int(match[1])] = int(match[2])
+        return job, ranks_of
+
+    def finish(self, job, limit_s=5):
+        """Everything has to be over in that time; answers the exit code and stderr."""
+        begin = time.monotonic()
+        try:
+            _, err = job.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            self.fail(f"still there after {limit_s} s: {marked_processes(self.mark)}")
+        while marked_processes(self.mark) and time.monotonic() - begin < limit_s:
+            time.sleep(0.01)
+        self.assertEqual(marked_processes(self.mark), [], f"still there after {limit_s} s")
+        return job.returncode, err
+
+
+class StartUp(Case):
+    def check(self, ranks, nodes, launcher=None):
+        if launcher is None:
+            code, out, err = self.run_job("-n", ranks, "--nodes", nodes, "--", OPTIONS.probe, "check")
+        else:
+            self.environment["GRAPNEL_NODES"] = str(nodes)
+            code, out, err = self.run_job("-n", ranks, OPTIONS.probe, "check", launcher=launcher)
+        self.assertEqual(code, 0, out + err)
+        lines = sorted(line for line in out.splitlines() if line.startswith("probe ok"))
+        self.assertEqual(len(lines), ranks, out + err)
+        count = min(ranks, nodes)
+        for rank, line in enumerate(lines):
+            self.assertRegex(line, rf"^probe ok rank {rank} of {ranks} node \d+ of {count} under pmix")
+
+    def test_grapnel_run(self):
+        for ranks in (1, 2, 3, 5, 8):
+            for nodes in (1, 2, 3):
+                if nodes <= ranks:
+                    with self.subTest(ranks=ranks, nodes=nodes):
+                        self.check(ranks, nodes)
+
+    def test_mpirun(self):
+        mpirun = shutil.which("mpirun.openmpi")
+        if mpirun is None:
+            self.skipTest("there is no mpirun.openmpi here")
+        for ranks, nodes in ((1, 1), (3, 2), (8, 3)):
+            with self.subTest(ranks=ranks, nodes=nodes):
+                self.check(ranks, nodes, [mpirun, "--oversubscribe"])
+
+    def test_hand_over(self):
+        if shutil.which("mpirun") is None or shutil.which("mpirun.openmpi") is None:
+            self.skipTest("there is no mpirun here")
+        code, out, err = self.run_job("--mpi", "-n", 2, "--nodes", 2, "--", OPTIONS.probe, "check")
+        self.assertEqual(code, 0, out + err)
+        self.assertIn("handing over to", err)
+        self.assertEqual(out.count("of 2 under pmix (mpirun)"), 2, out)
+
+    def test_hydra_is_refused_in_words(self):
+        hydra = shutil.which("mpiexec.hydra")
+        if hydra is None:
+            self.skipTest("there is no mpiexec.hydra here")
+        code, out, err = self.run_job("-n", 2, OPTIONS.probe, launcher=[hydra])
+        self.assertNotEqual(code, 0)
+        self.assertIn("grapnel run", out + err)
+
+    def test_single(self):
+        code, out, _ = self.run_job("check", launcher=[OPTIONS.probe])
+        self.assertEqual(code, 0)
+        self.assertEqual(out, "probe ok rank 0 of 1 node 0 of 1 under single\n")
+
+
+class Ends(Case):
+    def test_exit_code_of_the_first_that_failed(self):
+        script = 'if [ "$PMIX_RANK" = 2 ]; then exit 7; fi; sleep 60'
+        code, _, err = self.run_job("-n", 4, "--", "sh", "-c", script)
+        self.assertEqual((code, err), (7, "grapnel run: rank 2 exited with code 7; the job ends\n"))
+
+    def test_signal(self):
+        script = 'if [ "$PMIX_RANK" = 1 ]; then kill -SEGV $$; fi; sleep 60'
+        code, _, err = self.run_job("-n", 3, "--", "sh", "-c", script)
+        self.assertEqual(code, 128 + 11)
+        self.assertEqual(err, "grapnel run: rank 1 was killed by signal 11 (Segmentation fault); the job ends\n")
+
+    def test_all_well(self):
+        code, out, err = self.run_job("-n", 3, "echo", "--label", "-n")
+        self.assertEqual((code, out, err), (0, "--label -n\n" * 3, ""))
+
+    def test_exit_0_without_leaving(self):
+        code, _, err = self.run_job("-n", 3, "--", OPTIONS.probe, "exit", 1, 0)
+        self.assertEqual(code, 1)
+        self.assertEqual(err, "grapnel run: rank 1 exited with code 0 but did not leave the job; the job ends\n")
+
+    def test_abort(self):
+        code, _, err = self.run_job("-n", 3, "--nodes", 2, "--", OPTIONS.probe, "abort", 2, 5)
+        self.assertEqual((code, err), (5, "grapnel run: rank 2 aborted the job: the probe was told to\n"))
+
+    def test_time_limit(self):
+        begin = time.monotonic()
+        code, _, err = self.run_job("-n", 2, "--timeout", 0.5, "--", "sh", "-c", "trap '' TERM; sleep 60 & wait; wait")
+        self.assertEqual((code, err), (124, "grapnel run: the time limit of 0.5 s is over; the job ends\n"))
+        self.assertLess(time.monotonic() - begin, 4)
+
+    def test_children_of_ranks_do_not_survive(self):
+        script = "setsid sleep 1000 & (setsid sleep 1000 &) ; exit 0"
+        code, _, err = self.run_job("-n", 2, "--", "sh", "-c", script)
+        self.assertEqual((code, err), (0, ""))
+
+    def test_mistakes(self):
+        plain = os.path.join(self.folder, "plain")
+        with open(plain, "w") as file:
+            file.write("text")
+        for arguments, code, words in (
+                (("-n", 0, "true"), 2, "at least one rank"),
+                (("-n", 2, "--nodes", 3, "true"), 2, "more virtual nodes"),
+                (("no-such-program-anywhere",), 127, "no program"),
+                ((plain,), 126, "not executable"),
+                ((), 2, "which program")):
+            with self.subTest(arguments=arguments):
+                got, _, err = self.run_job(*arguments)
+                self.assertEqual(got, code)
+                self.assertIn(words, err)
+        os.unlink(plain)
+
+
+class InputOutput(Case):
+    def test_label(self):
+        script = 'printf "a\\nb"; sleep 0.1; echo c; echo wrong >&2; printf end'
+        code, out, err = self.run_job("-n", 3, "--label", "--", "sh", "-c", script)
+        self.assertEqual(code, 0)
+        for rank in range(3):
+            lines = [line for line in out.splitlines() if line.startswith(f"{rank}: ")]
+            self.assertEqual(lines, [f"{rank}: a", f"{rank}: bc", f"{rank}: end"])
+        self.assertEqual(sorted(err.splitlines()), [f"{rank}: wrong" for rank in range(3)])
+
+    def test_much_labelled_output(self):
+        code, out, _ = self.run_job("-n", 2, "--label", "--", "seq", 50000)
+        self.assertEqual(code, 0)
+        for rank in range(2):
+            mine = [line for line in out.splitlines() if line.startswith(f"{rank}: ")]
+            self.assertEqual(mine, [f"{rank}: {n}" for n in range(1, 50001)])
+
+    def test_input_goes_to_rank_0(self):
+        code, out, _ = self.run_job("-n", 3, "--label", "--", "cat", input="one\ntwo\n")
+        self.assertEqual((code, out), (0, "0: one\n0: two\n"))
+
+    def test_input_from_a_terminal(self):
+        master, slave = pty.openpty()
+        job = self.start("-n", 2, "--label", "--", "cat", stdin=slave, start_new_session=True,
+                         preexec_fn=lambda: __import__("fcntl").ioctl(0, __import__("termios").TIOCSCTTY, 0))
+        os.close(slave)
+        os.write(master, b"typed\n")
+        self.assertEqual(job.stdout.readline(), "0: typed\n")
+        os.write(master, b"\x04")
+        self.assertEqual(self.finish(job)[0], 0)
+        os.close(master)
+
+
+class Signals(Case):
+    def test_control_c(self):
+        master, slave = pty.openpty()
+        job = self.start("-n", 3, "--", "sh", "-c", "echo up; sleep 1000", stdin=slave, start_new_session=True,
+                         preexec_fn=lambda: __import__("fcntl").ioctl(0, __import__("termios").TIOCSCTTY, 0))
+        os.close(slave)
+        for _ in range(3):
+            self.assertEqual(job.stdout.readline(), "up\n")
+        os.write(master, b"\x03")
+        code, err = self.finish(job)
+        self.assertEqual((code, err), (130, "grapnel run: ended by signal 2 (Interrupt)\n"))
+        os.close(master)
+
+    def test_handled_signals_are_the_programs_business(self):
+        script = "trap 'echo usr; kill $!; exit 0' USR1; sleep 1000 & echo up; wait"
+        job = self.start("-n", 2, "--", "sh", "-c", script)
+        for _ in range(2):
+            self.assertEqual(job.stdout.readline(), "up\n")
+        job.send_signal(signal.SIGUSR1)
+        out, err = job.communicate(timeout=10)
+        self.assertEqual((job.returncode, out, err), (0, "usr\nusr\n", ""))
+
+    def test_a_second_control_c_kills(self):
+        job = self.start("-n", 2, "--", "sh", "-c", "trap '' INT TERM; echo up; sleep 1000")
+        for _ in range(2):
+            self.assertEqual(job.stdout.readline(), "up\n")
+        job.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        self.assertIsNone(job.poll())
+        job.send_signal(signal.SIGINT)
+        code, err = self.finish(job, 2)
+        self.assertEqual((code, err), (130, "grapnel run: ended by signal 2 (Interrupt)\n"))
+
+    def test_stop_and_continue(self):
+        job = self.start("-n", 2, "--", "sh", "-c", "echo $$; sleep 0.5; echo done")
+        ranks = [int(job.stdout.readline()) for _ in range(2)]
+        job.send_signal(signal.SIGTSTP)
+        time.sleep(0.3)
+        for process in ranks + [job.pid]:
+            with open(f"/proc/{process}/stat") as file:
+                self.assertEqual(file.read().rsplit(")", 1)[1].split()[0], "T")
+        job.send_signal(signal.SIGCONT)
+        self.assertEqual(self.finish(job)[0], 0)
+
+
+class Kill(Case):
+    """kill -9: within 5 s everything has ended, non-zero, with one message that names who died; nothing is left."""
+
+    def back_of(self, job):
+        with open(f"/proc/{job.pid}/task/{job.pid}/children") as file:
+            return int(file.read().split()[0])
+
+    def one_kill(self, how, ranks, nodes, victim, delay_s):
+        job, ranks_of = self.start_staying(how, ranks, nodes)
+        back = self.back_of(job)
+        time.sleep(delay_s)
+        if victim == "front":
+            os.kill(job.pid, signal.SIGKILL)
+            expected = f"grapnel run: the launcher (process {job.pid}) is gone; the job ends\n"
+        elif victim == "back":
+            os.kill(back, signal.SIGKILL)
+            expected = f"grapnel run: the job's server (process {back}) was killed by signal 9 (Killed); the job ends\n"
+        else:
+            os.kill(ranks_of[victim], signal.SIGKILL)
+            expected = f"grapnel run: rank {victim} was killed by signal 9 (Killed); the job ends\n"
+        code, err = self.finish(job)
+        self.assertNotEqual(code, 0)
+        self.assertEqual(err, expected)
+
+    def remove_folder_of_mpirun(self):
+        # Open MPI leaves its own session folder behind when a job dies; it must hold nothing of ours.
+        for name in os.listdir(self.folder):
+            self.assertTrue(name.startswith("ompi."), name)
+            shutil.rmtree(os.path.join(self.folder, name))
+
+    def test_random_kills(self):
+        seed = OPTIONS.seed if OPTIONS.seed is not None else random.randrange(1 << 32)
+        print(f"random kills: --seed {seed} --kills {OPTIONS.kills}", file=sys.stderr)
+        dice = random.Random(seed)
+        for number in range(OPTIONS.kills):
+            ranks = dice.choice((1, 2, 3, 5, 8))
+            nodes = dice.choice([n for n in (1, 2, 3) if n <= ranks])
+            victim = dice.choice(list(range(ranks)) + ["front", "back"])
+            how = dice.choice(("sleep", "compute", "fence", "health"))
+            with self.subTest(number=number, seed=seed, how=how, ranks=ranks, nodes=nodes, victim=victim):
+                self.one_kill(how, ranks, nodes, victim, dice.random() * 0.2)
+
+    def test_kill_during_start_up(self):
+        dice = random.Random(OPTIONS.seed)
+        for number in range(10):
+            with self.subTest(number=number):
+                job = self.start("-n", 4, "--nodes", 2, "--", OPTIONS.probe, "stay", "sleep")
+                time.sleep(dice.random() * 0.15)
+                os.kill(job.pid, signal.SIGKILL)
+                code, err = self.finish(job)
+                self.assertNotEqual(code, 0)
+                self.assertLessEqual(len(err.splitlines()), 1, err)
+
+    def test_a_death_that_the_launcher_does_not_see(self):
+        # The rank is a shell that lives on; only the connection to the node's leader tells.
+        for victim in (0, 2):
+            with self.subTest(victim=victim):
+                job = self.start("-n", 3, "--", "sh", "-c", '"$0" stay compute; sleep 1000', OPTIONS.probe)
+                ranks_of = {}
+                for _ in range(3):
+                    _, rank, process = job.stdout.readline().split()
+                    ranks_of[int(rank)] = int(process)
+                os.kill(ranks_of[victim], signal.SIGKILL)
+                code, err = self.finish(job)
+                self.assertNotEqual(code, 0)
+                ours = [line for line in err.splitlines() if line.startswith("grapnel")]
+                self.assertEqual(len(ours), 1, err)
+                self.assertRegex(ours[0], rf"^grapnel run: rank \d+ aborted the job: rank {victim} died$")
+
+    def test_rank_under_mpirun(self):
+        mpirun = shutil.which("mpirun.openmpi")
+        if mpirun is None:
+            self.skipTest("there is no mpirun.openmpi here")
+        for victim, how in ((0, "sleep"), (3, "compute"), (1, "fence")):
+            with self.subTest(victim=victim, how=how):
+                job, ranks_of = self.start_staying(how, 4, 2, [mpirun, "--oversubscribe"])
+                os.kill(ranks_of[victim], signal.SIGKILL)
+                code, err = self.finish(job)
+                self.assertNotEqual(code, 0)
+                self.assertRegex(err.replace("\n", " "), rf"rank {victim} .*signal 9")
+                self.assertNotIn("grapnel:", err)
+        self.remove_folder_of_mpirun()
+
+    def test_mpirun_itself(self):
+        mpirun = shutil.which("mpirun.openmpi")
+        if mpirun is None:
+            self.skipTest("there is no mpirun.openmpi here")
+        job, _ = self.start_staying("compute", 4, 2, [mpirun, "--oversubscribe"])
+        os.kill(job.pid, signal.SIGKILL)
+        self.finish(job)  # no message: the ranks' stderr was a pipe to mpirun
+        self.remove_folder_of_mpirun()
+
+
+class Info(Case):
+    def test_info(self):
+        for arguments in ((), ("--json",)):
+            code, out, err = self.run_job(*arguments, launcher=[OPTIONS.tool, "info"])
+            self.assertEqual((code, err), (0, ""))
+            for word in ("version", "GRAPNEL_NODES", "GRAPNEL_LOG", "single", "UCX"):
+                self.assertIn(word, out)
+
+
+def main():
+    global OPTIONS
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tool", required=True)
+    parser.add_argument("--probe", required=True)
+    parser.add_argument("--kills", type=int, default=20, help="random kills; a soak takes 100")
+    parser.add_argument("--seed", type=int)
+    OPTIONS, rest = parser.parse_known_args()
+    unittest.main(argv=[sys.argv[0]] + rest)
+
+
+if __name__ == "__main__":
+    main()
