@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Fails on words that must not be in the project's files.
+
+  - a mark of unfinished work that names no issue (with one it reads TODO(#12));
+  - code that was commented out instead of removed (C and C++; only what certainly looks like code);
+  - paths of the machine that the work is done on, and host names of package registries.
+"""
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from cpp_text import CPP_SUFFIXES, project_files  # noqa: E402
+
+# Put together from parts, so that this file does not hold what it looks for.
+_OPEN_WORDS = re.compile(r"\b(?:" + "|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X"]) + r")\b(?!\s*\(?(?:issue )?#\d+)")
+_WORK_PATH = re.compile(r"(?<![\w.])/" + r"work/")
+_REGISTRY_WORDS = "debian|pypi|pythonhosted|npmjs|maven|crates|golang"
+_REGISTRY_URL = re.compile(rf"\w+://[^/\s]*(?:{_REGISTRY_WORDS})[^/\s]*[.][^/\s]+")
+
+_STATEMENT = (
+    r"return\b[^.]*;|[\w:]+(?:(?:\.|->)\w+)*\([^()]*(?:\([^()]*\)[^()]*)*\);"
+    r"|(?:const |auto |static |std::)[\w:<>*& ]+ ?[=({].*;|[\w.\->]+ (?:\+|-|\|)?= [^ ].*;"
+    r"|(?:if|for|while|switch) \(.*\)(?: \{|.*;)|\} ?(?:else.*\{)?|#\s*(?:include\b.*|define \w+.*|if(?:n?def)? .*|endif)"
+)
+_OLD_CODE = re.compile(rf"^\s*// ?(?:{_STATEMENT})\s*$|^\s*#\s*if\s+0\s*$")
+
+
+def machine_registry_hosts():
+    """Hosts that apt of this machine installs from, whatever they are called."""
+    hosts = set()
+    for source in [Path("/etc/apt/sources.list"), *Path("/etc/apt/sources.list.d").glob("*")]:
+        try:
+            text = source.read_text(errors="replace")
+        except OSError:
+            continue
+        hosts.update(re.findall(r"\w+://(?:[^/@\s]*@)?([\w-]+(?:\.[\w-]+)+)", text))
+    return hosts
+
+
+def problems_of_line(line, is_cpp, hosts):
+    if _OPEN_WORDS.search(line):
+        yield "an open end without the number of its issue"
+    if is_cpp and _OLD_CODE.match(line):
+        yield "commented-out code: git remembers it"
+    if _WORK_PATH.search(line):
+        yield "a path of the machine that this was written on"
+    if _REGISTRY_URL.search(line) or any(host in line for host in hosts):
+        yield "the host name of a package registry: name the package instead"
+
+
+def check(root, files=None, hosts=None):
+    root = Path(root)
+    hosts = machine_registry_hosts() if hosts is None else hosts
+    found = []
+    for path in project_files(root) if files is None else files:
+        data = (root / path).read_bytes()
+        if b"\0" in data[:8192] or path.name == "LICENSE":
+            continue
+        for number, line in enumerate(data.decode(errors="replace").splitlines(), 1):
+            for problem in problems_of_line(line, path.suffix in CPP_SUFFIXES, hosts):
+                found.append(f"{path}:{number}: {problem}: {line.strip()[:100]}")
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
+    found = check(parser.parse_args().root)
+    print("\n".join(found) if found else "text: nothing that must not be there")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Runs clang-tidy on the C++ files that changed: against the branch that this one left, or against the last commit.
+
+Changed are the files that differ from the merge base with origin/main, or from HEAD~ where HEAD is that branch itself,
+and what is not committed yet. A changed header is looked at through a source file that includes it. GRAPNEL_TIDY_SECONDS
+(default 420) bounds the time; files that were not reached are named.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from cpp_text import CPP_SUFFIXES, project_files  # noqa: E402
+
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git's name for a tree without files
+
+
+def git(root, *arguments):
+    answer = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False)
+    return answer.stdout.strip() if answer.returncode == 0 else None
+
+
+def base_commit(root):
+    head = git(root, "rev-parse", "HEAD")
+    if head is None:
+        return EMPTY_TREE
+    merge_base = git(root, "merge-base", "HEAD", "origin/main")
+    if merge_base and merge_base != head:
+        return merge_base
+    return git(root, "rev-parse", "--verify", "-q", "HEAD~") or EMPTY_TREE
+
+
+def changed_files(root):
+    base = base_commit(root)
+    names = (git(root, "diff", "--name-only", base) or "").splitlines()
+    names += (git(root, "ls-files", "-o", "--exclude-standard") or "").splitlines()
+    if base == EMPTY_TREE:
+        names += [str(path) for path in project_files(root)]
+    changed = {Path(name) for name in names}
+    return sorted(path for path in changed if path.suffix in CPP_SUFFIXES and (root / path).is_file())
+
+
+def includes(root, path, header):
+    """True when `path` includes `header` by its name from the top, or by its bare name from beside it."""
+    text = (root / path).read_text(errors="replace")
+    from_top = ["/".join(header.parts[start:]) for start in (0, 1, 2)]  # src/rma/put.hpp is included as rma/put.hpp
+    names = from_top + ([header.name] if path.parent == header.parent else [])
+    return any(f'"{name}"' in text for name in names if name)
+
+
+def source_for(root, header, sources):
+    """A compiled file that includes the header, directly or through other headers; best the one of the same name."""
+    headers = [path for path in project_files(root) if path.suffix in (".h", ".hpp")]
+    waiting, seen = [header], {header}
+    while waiting:
+        wanted = waiting.pop(0)
+        candidates = sorted(sources, key=lambda path: (path.stem != wanted.stem, path))
+        found = next((path for path in candidates if includes(root, path, wanted)), None)
+        if found:
+            return found
+        through = [path for path in headers if path not in seen and includes(root, path, wanted)]
+        seen.update(through)
+        waiting += through
+    return None
+
+
+def files_to_tidy(root, build):
+    database = json.loads((build / "compile_commands.json").read_text())
+    compiled = {Path(entry["directory"], entry["file"]).resolve() for entry in database}
+    sources = sorted(path.relative_to(root) for path in compiled if path.is_relative_to(root) and path.is_file())
+    chosen, unseen = set(), []
+    for path in changed_files(root):
+        source = path if path in sources else source_for(root, path, sources)
+        if source is None:
+            unseen.append(path)
+        else:
+            chosen.add(source)
+    return sorted(chosen), unseen
+
+
+def tidy(root, build, path, deadline):
+    """(outcome, output): outcome is "good", "bad" or "late"."""
+    left = deadline - time.monotonic()
+    if left <= 0:
+        return "late", ""
+    command = ["clang-tidy-14", "-p", str(build), "--quiet", "--extra-arg=-Wno-unknown-warning-option", str(root / path)]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=left, check=False)
+    except subprocess.TimeoutExpired:
+        return "late", ""
+    return ("good" if answer.returncode == 0 else "bad"), answer.stdout
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
+    parser.add_argument("--build", type=Path, required=True, help="a configured build folder")
+    arguments = parser.parse_args()
+    root = arguments.root.resolve()
+    if not shutil.which("clang-tidy-14"):
+        print("tidy: skipped, clang-tidy-14 is not installed")
+        return 0
+    chosen, unseen = files_to_tidy(root, arguments.build.resolve())
+    for path in unseen:
+        print(f"tidy: {path} skipped, no compiled file includes it")
+    if not chosen:
+        print("tidy: skipped, no compiled file changed")
+        return 0
+    deadline = time.monotonic() + float(os.environ.get("GRAPNEL_TIDY_SECONDS", "420"))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        answers = list(pool.map(lambda path: tidy(root, arguments.build.resolve(), path, deadline), chosen))
+    for path, (outcome, output) in zip(chosen, answers):
+        if outcome == "bad":
+            print(f"tidy: {path}\n{output}")
+        elif outcome == "late":
+            print(f"tidy: {path} skipped, the time was up")
+    outcomes = [outcome for outcome, _ in answers]
+    print(f"tidy: {outcomes.count('good')} good, {outcomes.count('bad')} bad, {outcomes.count('late')} not reached")
+    return 1 if "bad" in outcomes else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+# demo, test, soak, bench: what runs the programs of a build. Sourced by ./dev.
+
+# The LU factorization that the demo runs: big enough to show something, small enough for a laptop.
+demo_command=(bin/grapnel run -n 4 --nodes 2 -- bin/lu --n 512 --block 32 --dist node --verify)
+
+# A finding of a sanitizer must fail the test that made it; the user's own settings come last and win.
+export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1:${UBSAN_OPTIONS:-}"
+export TSAN_OPTIONS="second_deadlock_stack=1:${TSAN_OPTIONS:-}"
+
+command_demo() {
+  parse_build_options positional "$@"
+  no_more_words demo
+  install_packages $(groups_of_build "$mpi" "$cc")
+  build_tree
+  local program
+  for program in grapnel lu; do
+    [ -x "$build_dir/bin/$program" ] || die "the build made no bin/$program, so there is nothing to show yet"
+  done
+  say "running: ${demo_command[*]}"
+  (cd "$build_dir" && exec "${demo_command[@]}")
+}
+
+# run_ctest LIMIT_MINUTES ctest-arguments…: tests that have not begun by the limit count as failed.
+run_ctest() {
+  local minutes=$1
+  shift
+  ctest --test-dir "$build_dir" --output-on-failure --no-tests=error \
+    --stop-time "$(date -d "+$minutes minutes" '+%H:%M:%S')" "$@"
+}
+
+command_test() {
+  local full="" label="" minutes=20 words=()
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --full) full=yes && shift ;;
+      --label | --minutes)
+        [ $# -ge 2 ] || usage_error "$1 needs a value"
+        [ "$1" = --label ] && label=$2 || minutes=$2
+        shift 2
+        ;;
+      *) words+=("$1") && shift ;;
+    esac
+  done
+  parse_build_options options "${words[@]}"
+  [ ${#rest[@]} -le 1 ] || usage_error "'test' takes one pattern, not '${rest[*]}'"
+  if [ -n "$full" ]; then
+    [ ${#words[@]} -eq 0 ] && [ -z "$label" ] || usage_error "'test --full' takes nothing else"
+    test_everything
+    return
+  fi
+  install_packages $(groups_of_build "$mpi" "$cc") test
+  build_tree
+  run_ctest "$minutes" -LE '^(full|soak)$' ${label:+-L "^$label\$"} ${rest:+-R "${rest[0]}"}
+}
+
+# Every compiler with every MPI, then the debug and sanitizer presets with both compilers. Goes on after a failure.
+test_everything() {
+  install_packages build openmpi mpich clang test
+  local failed=0 one results=()
+  for one in release:{openmpi,mpich,none}:{gcc,clang} {debug,asan,tsan}:openmpi:{gcc,clang}; do
+    IFS=: read -r preset mpi cc <<<"$one"
+    build_dir=$root/$(build_dir_name "$preset" "$mpi" "$cc")
+    if (build_tree && run_ctest 90 -LE '^soak$'); then
+      results+=("ok      $one")
+    else
+      results+=("FAILED  $one") failed=1
+    fi
+  done
+  say "every combination of preset, MPI and compiler:"
+  printf '%s\n' "${results[@]}"
+  return $failed
+}
+
+command_soak() {
+  parse_build_options positional "$@"
+  no_more_words soak
+  install_packages $(groups_of_build "$mpi" "$cc") test
+  build_tree
+  [ "$(count_tests soak)" -gt 0 ] || die "no test has the label 'soak' yet"
+  ctest --test-dir "$build_dir" --output-on-failure -L '^soak$'
+}
+
+# How many tests of $build_dir have this label.
+count_tests() { ctest --test-dir "$build_dir" -N -L "^$1\$" | sed -n 's/^Total Tests: //p'; }
+
+command_bench() {
+  local preset mpi cc build_dir rest
+  parse_build_options options
+  install_packages build openmpi
+  build_tree
+  [ -x "$build_dir/bin/grapnel-bench" ] || die "the build made no bin/grapnel-bench"
+  exec "$build_dir/bin/grapnel-bench" "$@"
+}
