@@ -156,6 +156,7 @@ class GRAPNEL_API Runtime {
   explicit Runtime(std::unique_ptr<Implementation> implementation);
 
  private:
+  friend struct RuntimeAccess;  ///< the project's own tests
   std::unique_ptr<Implementation> implementation_;
 };
 

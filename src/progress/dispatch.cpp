@@ -52,7 +52,7 @@ void Server::on_message(const transport::Message& message) {
                     body.size() <= handler->most_body_bytes && (!handler->answers || header.token != 0);
   if (!fits) {
     // It came from one of ours, so its sender waits for the count: it must be settled like any other.
-    static const Handler refuse{"refuse", 0, kMaxBodyBytes, false, [](Request&) { return Outcome::refused; }};
+    static const Handler refuse{"an unknown or misshapen request", 0, kMaxBodyBytes, false, [](Request&) { return Outcome::refused; }};
     handler = &refuse;
   }
   execute_or_park(origin, *handler, header, body, message.payload);
@@ -87,7 +87,7 @@ Outcome Server::execute(Origin& origin, const Handler& handler, const RequestHea
   if (outcome == Outcome::refused) {
     const auto refused = refused_.fetch_add(1, std::memory_order_relaxed);
     if (refused < 3 || refused % 10'000 == 0) {
-      base::log_warn("refused {} of rank {}: it does not fit this node's memory ({} refused so far)", handler.name,
+      base::log_warn("refused {} from rank {}: it fits no memory of this node ({} refused so far)", handler.name,
                      header.origin, refused + 1);
     }
   }

@@ -1,6 +1,8 @@
 // The public face of the core: every call hands on to the layer that does it.
 #include "grapnel/runtime.hpp"
 
+#include <cstdlib>
+
 #include "runtime/assembly.hpp"
 #include "runtime/implementation.hpp"
 
@@ -41,7 +43,10 @@ Result<std::unique_ptr<Runtime>> Runtime::start() {
 
 Status Runtime::finish() { return implementation_->finish(); }
 
-void Runtime::abort(int exit_code, const std::string& why) { implementation_->launch->abort(exit_code, why); }
+void Runtime::abort(int exit_code, const std::string& why) {
+  implementation_->launch->abort(exit_code, why);
+  std::abort();  // not reached; the compiler does not see that through a virtual call
+}
 
 Rank Runtime::rank() const { return implementation_->launch->rank(); }
 int Runtime::size() const { return implementation_->launch->size(); }

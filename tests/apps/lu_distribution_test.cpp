@@ -14,7 +14,8 @@ namespace {
 std::vector<int> contiguous_nodes(int ranks, int nodes) {
   std::vector<int> node_by_rank;
   for (int node = 0; node < nodes; ++node) {
-    node_by_rank.insert(node_by_rank.end(), static_cast<std::size_t>(ranks / nodes + (node < ranks % nodes)), node);
+    const int size = ranks / nodes + (node < ranks % nodes ? 1 : 0);
+    for (int rank = 0; rank < size; ++rank) node_by_rank.push_back(node);
   }
   return node_by_rank;
 }

@@ -13,13 +13,13 @@ namespace {
 
 struct Block {
   Block(const Input& input, std::int64_t row, std::int64_t column, std::int64_t rows, std::int64_t columns)
-      : data(static_cast<std::size_t>(rows * columns)), rows_(rows), columns_(columns) {
+      : data(static_cast<std::size_t>(rows * columns)), extent{rows, columns} {
     input.fill(row, column, view());
   }
-  BlockView view() { return {data.data(), rows_, columns_}; }
-  ConstBlockView read() const { return {data.data(), rows_, columns_}; }
+  BlockView view() { return {data.data(), extent[0], extent[1]}; }
+  ConstBlockView read() const { return {data.data(), extent[0], extent[1]}; }
   std::vector<double> data;
-  std::int64_t rows_, columns_;
+  std::int64_t extent[2];
 };
 
 TEST(Kernels, FactorTheFourBlocksOfAMatrix) {
@@ -35,7 +35,7 @@ TEST(Kernels, FactorTheFourBlocksOfAMatrix) {
   ASSERT_TRUE(factor_diagonal(d.view()));
   const auto factor = [&](std::int64_t i, std::int64_t j) {
     const Block& block = i < head ? (j < head ? a : b) : (j < head ? c : d);
-    return block.data[(i < head ? i : i - head) + (j < head ? j : j - head) * block.rows_];
+    return block.data[(i < head ? i : i - head) + (j < head ? j : j - head) * block.extent[0]];
   };
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j < n; ++j) {

@@ -8,9 +8,8 @@
 #include <sstream>
 
 #include "base/log.hpp"
+#include "harness/foundation.hpp"
 #include "harness/processes.hpp"
-#include "runtime/assembly.hpp"
-#include "sim/sim_world.hpp"
 
 namespace grapnel::test {
 namespace {
@@ -38,17 +37,6 @@ int seeds_per_shape() {
 }
 
 // ---- threads of this process ----
-
-runtime::Foundation foundation_of(sim::RankWorld& me) {
-  runtime::Foundation foundation;
-  foundation.host = std::shared_ptr<os::Host>(std::shared_ptr<void>(), &me.host);
-  foundation.launch = std::shared_ptr<launch::Launch>(std::shared_ptr<void>(), &me.launch);
-  foundation.make_transport = [&me](const base::Config&, const launch::Launch&) {
-    return Result<std::shared_ptr<transport::Transport>>(
-        std::shared_ptr<transport::Transport>(std::shared_ptr<void>(), &me.transport));
-  };
-  return foundation;
-}
 
 void run_rank(const WorldTest& test, sim::RankWorld& me, std::uint64_t seed) {
   SCOPED_TRACE(fmt::format("rank {} of {} on {} nodes, seed {}", index(me.rank), me.launch.size(),

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <limits>
 #include <optional>
-#include <sstream>
 #include <string_view>
 
 #include "base/units.hpp"
@@ -23,14 +22,18 @@ struct CgroupKind {
 constexpr CgroupKind kVersion1{"cgroup", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"};
 constexpr CgroupKind kVersion2{"cgroup2", "memory.max", "memory.current", "inactive_file"};
 
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const std::size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
   return parts;
 }
 
-bool lists(const std::string& comma_list, std::string_view word) {
+bool lists(std::string_view comma_list, std::string_view word) {
   const auto words = split(comma_list, ',');
   return std::find(words.begin(), words.end(), word) != words.end();
 }
@@ -48,18 +51,19 @@ std::optional<std::size_t> number_in_file(const std::string& path) {
 }
 
 // The number after the word `name` that begins a line ("MemAvailable:   123 kB", "inactive_file 123").
-std::optional<std::size_t> number_in_row(const std::string& text, std::string_view name) {
-  for (const std::string& line : split(text, '\n')) {
-    std::istringstream in(line);
-    std::string word;
-    std::size_t value = 0;
-    if (in >> word && word == name && in >> value) return value;
+std::optional<std::size_t> number_in_row(std::string_view text, std::string_view name) {
+  for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+    const std::size_t behind = at + name.size();
+    const bool begins_line = at == 0 || text[at - 1] == '\n';
+    if (!begins_line || behind >= text.size() || text[behind] != ' ') continue;
+    const std::size_t digits = text.find_first_not_of(' ', behind);
+    return digits == std::string_view::npos ? std::nullopt : number_in(text.substr(digits));
   }
   return std::nullopt;
 }
 
 // mountinfo writes blanks and backslashes in paths as octal escapes.
-std::string unescape(const std::string& text) {
+std::string unescape(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto is_octal = [&](std::size_t at) { return at < text.size() && text[at] >= '0' && text[at] <= '7'; };
@@ -80,8 +84,8 @@ struct Mount {
 };
 
 // A line of mountinfo: id parent major:minor root point options [tags…] - type source super-options
-std::optional<Mount> find_mount(const std::string& mountinfo, const CgroupKind& kind) {
-  for (const std::string& line : split(mountinfo, '\n')) {
+std::optional<Mount> find_mount(std::string_view mountinfo, const CgroupKind& kind) {
+  for (const std::string_view line : split(mountinfo, '\n')) {
     const auto fields = split(line, ' ');
     const auto dash = std::find(fields.begin(), fields.end(), "-");
     if (fields.size() < 6 || fields.end() - dash < 4 || dash[1] != kind.file_system) continue;
@@ -92,14 +96,14 @@ std::optional<Mount> find_mount(const std::string& mountinfo, const CgroupKind& 
 }
 
 // A line of /proc/self/cgroup: number:controllers:path; version 2 has number 0 and no controllers.
-std::optional<std::string> find_own_path(const std::string& cgroups, const CgroupKind& kind) {
-  for (const std::string& line : split(cgroups, '\n')) {
+std::optional<std::string> find_own_path(std::string_view cgroups, const CgroupKind& kind) {
+  for (const std::string_view line : split(cgroups, '\n')) {
     const auto first = line.find(':');
     const auto second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
+    if (first == std::string_view::npos || second == std::string_view::npos) continue;
+    const std::string_view controllers = line.substr(first + 1, second - first - 1);
     const bool mine = &kind == &kVersion1 ? lists(controllers, "memory") : line.starts_with("0::");
-    if (mine) return line.substr(second + 1);
+    if (mine) return std::string(line.substr(second + 1));
   }
   return std::nullopt;
 }

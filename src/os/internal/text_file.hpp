@@ -1,20 +1,32 @@
 // Small files of /proc and /sys as text.
 #pragma once
 
-#include <fstream>
-#include <iterator>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <optional>
 #include <string>
 
+#include "os/descriptor.hpp"
+
 namespace grapnel::os::internal {
 
-/// The file's content, or nothing where it cannot be read.
+/// The file's content, or nothing where it cannot be read. Plain reads: an allocation reads a dozen such files.
 inline std::optional<std::string> read_text_file(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return std::nullopt;
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (file.bad()) return std::nullopt;
-  return text;
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return std::nullopt;
+  std::string text;
+  char piece[4096];
+  while (true) {
+    const ssize_t got = ::read(file.number(), piece, sizeof piece);
+    if (got == 0) return text;
+    if (got > 0) {
+      text.append(piece, static_cast<std::size_t>(got));
+    } else if (errno != EINTR) {
+      return std::nullopt;
+    }
+  }
 }
 
 }  // namespace grapnel::os::internal

@@ -1,0 +1,22 @@
+// What a rank of a simulated world stands on.
+#pragma once
+
+#include "harness/world.hpp"
+#include "runtime/assembly.hpp"
+#include "sim/sim_world.hpp"
+
+namespace grapnel::test {
+
+/// The world keeps its own parts; the runtime borrows them.
+inline runtime::Foundation foundation_of(sim::RankWorld& me) {
+  runtime::Foundation foundation;
+  foundation.host = std::shared_ptr<os::Host>(std::shared_ptr<void>(), &me.host);
+  foundation.launch = std::shared_ptr<launch::Launch>(std::shared_ptr<void>(), &me.launch);
+  foundation.make_transport = [&me](const base::Config&, const launch::Launch&) {
+    return Result<std::shared_ptr<transport::Transport>>(
+        std::shared_ptr<transport::Transport>(std::shared_ptr<void>(), &me.transport));
+  };
+  return foundation;
+}
+
+}  // namespace grapnel::test

@@ -1,0 +1,197 @@
+// Malformed, truncated, foreign and out-of-range messages at a server: it refuses them, touches nothing, and lives on.
+#include <cstring>
+
+#include "base/codec.hpp"
+#include "harness/access.hpp"
+#include "harness/world.hpp"
+#include "rma/messages.hpp"
+#include "sync/messages.hpp"
+
+namespace grapnel::test {
+namespace {
+
+constexpr std::size_t kCanaryBytes = 64 * 1024;
+
+// Sends what it likes to node 0's server.
+class Attacker {
+ public:
+  Attacker(Runtime& g, void* canary)
+      : parts_(RuntimeAccess::parts(g)), canary_(reinterpret_cast<std::uint64_t>(canary)), random_(world_seed() + 99) {}
+
+  // An envelope that is no envelope: dropped before anybody looks inside.
+  void send_broken() {
+    Bytes header(random_.below(transport::kMaxHeaderBytes + 1));
+    Bytes payload(random_.below(2000));
+    fill(header);
+    fill(payload);
+    progress::RequestHeader front = sound_front(rma::kPutHandler, sizeof(rma::ContiguousBody), payload.size());
+    const rma::ContiguousBody body{canary_, payload.size()};
+    switch (random_.below(6)) {
+      case 0: break;  // random bytes of random length
+      case 1: header.resize(random_.below(sizeof front)); break;
+      case 2: front.secret ^= 1 + random_.below(UINT64_MAX); break;
+      case 3: front.origin = static_cast<std::int32_t>(random_.chance(0.5) ? -1 : parts_.launch->size()); break;
+      case 4: front.payload_bytes += 1 + static_cast<std::uint32_t>(random_.below(100)); break;
+      case 5: front.charge = random_.chance(0.5) ? static_cast<std::uint32_t>(payload.size()) - 1 : UINT32_MAX; break;
+    }
+    if (!header.empty() && random_.chance(0.8)) {
+      base::Encoder encoder;
+      encoder.put(front).put(body);
+      const Bytes sound = encoder.take();
+      // What stays a sound envelope would be a put that belongs to nobody's count: those are send_wrong's.
+      if (is_sound(front, payload.size())) return send_raw(ByteView(sound).first(sound.size() - 1), payload);
+      return send_raw(sound, payload);
+    }
+    send_raw(header, payload);
+  }
+
+  // A sound envelope of ours with a request that must be refused.
+  void send_wrong() {
+    progress::Order order;
+    Bytes body, payload(random_.below(3000));
+    fill(payload);
+    order.handler = static_cast<progress::HandlerId>(random_.below(12));
+    if (order.handler == progress::kCountsHandler || order.handler == 11) order.handler = 60;  // nobody registered
+    body = wrong_body(order.handler, payload.size());
+    order.body = body;
+    order.payload = payload;
+    progress::Client::Guard guard(*parts_.client);
+    // A token only where the handler answers: the refusal then comes as a reply.
+    bool answered = false;
+    const bool answers = order.handler == rma::kGetHandler || order.handler == rma::kGetStridedHandler ||
+                         order.handler == rma::kGetVectorHandler || order.handler == rma::kRmwHandler;
+    if (answers) {
+      order.on_reply = {[](void* context, const progress::Reply& reply) {
+                          *static_cast<bool*>(context) = true;
+                          EXPECT_EQ(reply.code, progress::ReplyCode::refused);
+                        },
+                        &answered};
+    }
+    ASSERT_TRUE(parts_.client->send(NodeId{0}, order).ok());
+    EXPECT_OK(parts_.client->drain(NodeId{0}));
+    if (answers) EXPECT_OK(parts_.client->wait_until([&] { return answered; }));
+    ++wrong_;
+  }
+
+  std::uint64_t wrong() const { return wrong_; }
+
+ private:
+  bool is_sound(const progress::RequestHeader& front, std::size_t payload_bytes) const {
+    return front.secret == parts_.launch->job_secret() && front.origin >= 0 && front.origin < parts_.launch->size() &&
+           front.payload_bytes == payload_bytes && front.charge >= payload_bytes &&
+           front.charge <= parts_.config.window_bytes;
+  }
+
+  progress::RequestHeader sound_front(progress::HandlerId handler, std::size_t body_bytes, std::size_t payload_bytes) {
+    progress::RequestHeader front;
+    front.secret = parts_.launch->job_secret();
+    front.handler = handler;
+    front.body_bytes = static_cast<std::uint16_t>(body_bytes);
+    front.origin = static_cast<std::int32_t>(index(parts_.launch->rank()));
+    front.payload_bytes = static_cast<std::uint32_t>(payload_bytes);
+    front.charge = static_cast<std::uint32_t>(payload_bytes + progress::kRequestCharge);
+    return front;
+  }
+
+  // Out of range by one, by a lot, wrapping around, or of a wrong length.
+  Bytes wrong_body(progress::HandlerId handler, std::size_t payload_bytes) {
+    const std::uint64_t end = canary_ + kCanaryBytes;
+    const std::uint64_t far = random_.chance(0.5) ? random_.next() | (std::uint64_t{1} << 63) : 4096;
+    const std::uint64_t address = random_.chance(0.5) ? end - payload_bytes / 2 + (std::uint64_t{1} << 34) : far;
+    base::Encoder encoder;
+    switch (handler) {
+      case rma::kPutHandler:
+      case rma::kGetHandler: encoder.put(rma::ContiguousBody{address, payload_bytes + 1}); break;
+      case rma::kAccumulateHandler:
+        encoder.put(rma::AccumulateBody{{address, payload_bytes}, {static_cast<ElementType>(random_.below(256)), {}}});
+        break;
+      case rma::kPutStridedHandler:
+      case rma::kGetStridedHandler:
+      case rma::kAccumulateStridedHandler: {
+        rma::StridedBody body;
+        body.base = canary_;
+        body.bytes = payload_bytes + 1;
+        body.shape.levels = static_cast<int>(random_.next());
+        for (auto& count : body.shape.count) count = static_cast<std::int64_t>(random_.next());
+        for (auto& stride : body.shape.stride) stride = static_cast<std::int64_t>(random_.next());
+        encoder.put(body);
+        break;
+      }
+      case rma::kPutVectorHandler:
+      case rma::kGetVectorHandler:
+      case rma::kAccumulateVectorHandler:
+        encoder.put(rma::VectorBody{random_.chance(0.5) ? random_.next() : payload_bytes / 16 + 1, payload_bytes, {}});
+        break;
+      case rma::kRmwHandler:
+        encoder.put(rma::RmwBody{address | 1, static_cast<rma::RmwOperation>(random_.below(10)),
+                                 static_cast<std::uint32_t>(random_.below(17)), 1, 1});
+        break;
+      default: break;
+    }
+    Bytes body = encoder.take();
+    if (random_.chance(0.2) && !body.empty()) body.pop_back();
+    return body;
+  }
+
+  void fill(Bytes& bytes) {
+    for (std::byte& one : bytes) one = static_cast<std::byte>(random_.next());
+  }
+
+  void send_raw(ByteView header, ByteView payload) {
+    progress::Client::Guard guard(*parts_.client);
+    const auto endpoint = parts_.client->endpoint(NodeId{0});
+    ASSERT_TRUE(endpoint.ok());
+    ASSERT_TRUE(parts_.client->worker().send(*endpoint, header, payload, {}).ok());
+    EXPECT_OK(parts_.client->drain(NodeId{0}));  // the payload is on this stack
+  }
+
+  Runtime::Implementation& parts_;
+  const std::uint64_t canary_;
+  base::Random random_;
+  std::uint64_t wrong_ = 0;
+};
+
+}  // namespace
+
+WORLD_TEST_ON(Hostile, MessagesAreRefusedAndTouchNothing, (std::vector<Shape>{{3, 3}})) {
+  const auto canary = g.allocate(kCanaryBytes);
+  const auto words = g.allocate(64);
+  ASSERT_TRUE(canary.ok() && words.ok());
+  std::memset(canary->local(), 0x5a, kCanaryBytes);
+  EXPECT_OK(g.barrier());
+  Runtime::Implementation& parts = RuntimeAccess::parts(g);
+  const bool real = parts.transport->capabilities().name.find("ucx") != std::string::npos;
+  const int rounds = real ? 50'000 : 2'000;
+  constexpr std::int64_t kOwnTraffic = 300;
+  if (index(g.rank()) == 2) {
+    Attacker attacker(g, canary->on(Rank{0}));
+    for (int i = 0; i < rounds; ++i) {
+      attacker.send_broken();
+      attacker.send_wrong();
+    }
+    EXPECT_CODE(Code::refused, [&] {
+      const double one = 1;  // a write of its own, so that the fence asks
+      EXPECT_OK(g.put(&one, static_cast<char*>(words->on(Rank{0})) + 8, 8, Rank{0}));
+      return g.fence(Rank{0});
+    }());
+    EXPECT_EQ(attacker.wrong(), static_cast<std::uint64_t>(rounds));
+  } else if (index(g.rank()) == 1) {
+    for (std::int64_t i = 0; i < kOwnTraffic; ++i) {  // meanwhile the job's own traffic stays right
+      const auto ticket = g.fetch_and_add(words->on(Rank{0}), 1, Width::bits64, Rank{0});
+      ASSERT_TRUE(ticket.ok()) << ticket.status().to_string();
+      EXPECT_EQ(*ticket, i);
+    }
+  }
+  EXPECT_OK(g.barrier());
+  if (index(g.rank()) == 0) {
+    const auto* bytes = static_cast<const unsigned char*>(canary->local());
+    for (std::size_t i = 0; i < kCanaryBytes; ++i) ASSERT_EQ(bytes[i], 0x5a) << "byte " << i << " was touched";
+    EXPECT_EQ(parts.server->statistics().foreign, static_cast<std::uint64_t>(rounds));
+    EXPECT_EQ(parts.server->statistics().refused, static_cast<std::uint64_t>(rounds));
+  }
+  EXPECT_OK(g.barrier());
+  EXPECT_OK(g.free(*words));
+  EXPECT_OK(g.free(*canary));
+}
+
+}  // namespace grapnel::test
