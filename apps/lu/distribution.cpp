@@ -3,6 +3,8 @@
 #include "distribution.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <utility>
 
 namespace lu {
 
@@ -35,21 +37,28 @@ const char* to_string(Layout layout) {
   return "?";
 }
 
-Grid squarest_grid(int count) {
-  int rows = 1;
-  for (int candidate = 1; candidate * candidate <= count; ++candidate) {
-    if (count % candidate == 0) rows = candidate;
+Grid squarest_grid(int count, Grid tiles) {
+  Grid best{1, count};
+  const auto cost = [tiles](Grid grid) {
+    const int skew = std::abs(tiles.rows * grid.rows - tiles.columns * grid.columns);
+    const int copies = grid.rows * (tiles.rows - 1) + grid.columns * (tiles.columns - 1);
+    return std::pair(skew, copies);
+  };
+  for (int rows = 2; rows <= count; ++rows) {
+    const Grid grid{rows, count / rows};
+    if (count % rows == 0 && cost(grid) < cost(best)) best = grid;
   }
-  return {rows, count / rows};
+  return best;
 }
 
 Distribution::Distribution(Layout layout, std::int64_t blocks, const std::vector<int>& node_by_rank)
     : layout_(layout), blocks_(blocks) {
-  for (auto& ranks : teams_of(layout, node_by_rank)) {
-    const Grid grid = squarest_grid(static_cast<int>(ranks.size()));
+  auto teams = teams_of(layout, node_by_rank);
+  tiles_ = squarest_grid(static_cast<int>(teams.size()));
+  for (auto& ranks : teams) {
+    const Grid grid = squarest_grid(static_cast<int>(ranks.size()), tiles_);
     teams_.push_back({std::move(ranks), grid});
   }
-  tiles_ = squarest_grid(static_cast<int>(teams_.size()));
 }
 
 Place Distribution::place(std::int64_t block_row, std::int64_t block_column) const {

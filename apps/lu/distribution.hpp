@@ -25,13 +25,16 @@ enum class Layout { cyclic, block, node };
 
 const char* to_string(Layout layout);
 
-/// A process grid; `rows` ≤ `columns`, as square as the count allows (a prime count gives one row).
+/// A process grid.
 struct Grid {
   int rows = 1;
   int columns = 1;
 };
 
-Grid squarest_grid(int count);
+/// `count` = rows × columns such that a grid of `tiles` of them is as square as the count allows: a block of L is read
+/// by one row of the whole grid and a block of U by one column, so the sum of the two is what a step moves. Between
+/// equals the one that fetches fewer copies from other tiles, then the one with fewer rows, as SPLASH-2 has it.
+Grid squarest_grid(int count, Grid tiles = {});
 
 /// Where a block lives: its owner, and which of the owner's blocks it is.
 struct Place {

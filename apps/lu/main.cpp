@@ -140,7 +140,7 @@ Result<Outcome> run(Runtime& runtime, const Options& options) {
   if (speaks) say(headline(*matrix, options, *seconds));
   auto outcome = check(*matrix, input, options);
   if (!outcome) return outcome.status();
-  mine.whole_run = runtime.operation_counts();
+  mine.whole_run = difference(runtime.operation_counts(), {});
   const auto sum = sum_activity(runtime, mine);
   if (!sum) return sum.status();
   if (speaks) say(table(*sum));

@@ -6,9 +6,8 @@ namespace grapnel::launch {
 
 Result<std::vector<Bytes>> BootstrapExchange::allgather(const Group& group, ByteView mine) {
   if (group.size() != static_cast<std::size_t>(launch_.size())) {
-    return Status(Code::unavailable,
-                  fmt::format("the launcher's exchange serves all {} ranks only, not a group of {}", launch_.size(),
-                              group.size()));
+    return Status(Code::unavailable, fmt::format("the launcher's exchange serves all {} ranks only, not a group of {}",
+                                                 launch_.size(), group.size()));
   }
   std::vector<Bytes> all(group.size());
   all[group.my_index].assign(mine.begin(), mine.end());

@@ -1,4 +1,4 @@
-// The collective of start-up, over the launcher's key store: slow (a launcher's barrier each), but there before anything.
+// The collective of start-up, over the launcher's key store: slow (a launcher's barrier each), but there before all.
 //
 // Serves groups of all ranks only, as the launcher's fence does. Threads: one caller at a time.
 #pragma once

@@ -16,6 +16,21 @@
 namespace grapnel::os {
 namespace {
 
+// The thread sanitizer replaces an address that it does not like by 0, which MAP_FIXED_NOREPLACE takes at its word and
+// the sanitizer then dies of. As a mere hint the address is kept where it is free, and the result is checked anyway.
+#if defined(__SANITIZE_THREAD__)
+#define GRAPNEL_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define GRAPNEL_THREAD_SANITIZER 1
+#endif
+#endif
+#ifdef GRAPNEL_THREAD_SANITIZER
+constexpr int kExactlyThere = 0;
+#else
+constexpr int kExactlyThere = MAP_FIXED_NOREPLACE;
+#endif
+
 constexpr int kReservation = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
 void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
@@ -34,7 +49,7 @@ std::span<const std::uintptr_t> AddressPool::candidate_bases() {
 
 Result<std::unique_ptr<AddressPool>> AddressPool::reserve(std::uintptr_t base, std::size_t bytes) {
   bytes = base::round_up(bytes, kPoolGranuleBytes);
-  const int fixed = base == 0 ? 0 : MAP_FIXED_NOREPLACE;
+  const int fixed = base == 0 ? 0 : kExactlyThere;
   void* got = ::mmap(at(base), bytes, PROT_NONE, kReservation | fixed, -1, 0);
   if (got == MAP_FAILED) {
     const int error = errno;
@@ -42,7 +57,7 @@ Result<std::unique_ptr<AddressPool>> AddressPool::reserve(std::uintptr_t base, s
                                                  std::strerror(error)));
   }
   const auto found = reinterpret_cast<std::uintptr_t>(got);
-  // Kernels before 4.17, and sanitizers that do not like the address, take it for a mere hint.
+  // Kernels before 4.17 take it for a mere hint.
   if (base != 0 && found != base) {
     ::munmap(got, bytes);
     return Status(Code::unavailable, fmt::format("{} bytes of addresses at {:#x} are in use", bytes, base));
@@ -56,8 +71,8 @@ AddressPool::~AddressPool() { ::munmap(at(base_), bytes_); }
 Status AddressPool::check_range(std::uintptr_t address, std::size_t bytes) const {
   const std::uintptr_t offset = address - base_;
   if (offset % kPoolGranuleBytes == 0 && bytes > 0 && offset < bytes_ && bytes <= bytes_ - offset) return {};
-  return Status(Code::invalid_argument, fmt::format("[{:#x}, +{:#x}) is no range of granules of the pool at {:#x}",
-                                                    address, bytes, base_));
+  return Status(Code::invalid_argument,
+                fmt::format("[{:#x}, +{:#x}) is no range of granules of the pool at {:#x}", address, bytes, base_));
 }
 
 bool AddressPool::overlaps(std::uintptr_t address, std::size_t bytes) const {
@@ -80,7 +95,8 @@ Status AddressPool::map(const Descriptor& file, std::uintptr_t address, std::siz
     }
   }
   if (overlaps(address, bytes)) {
-    return Status(Code::invalid_argument, fmt::format("another segment is mapped within [{:#x}, +{:#x})", address, bytes));
+    return Status(Code::invalid_argument,
+                  fmt::format("another segment is mapped within [{:#x}, +{:#x})", address, bytes));
   }
   if (::mmap(at(address), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file.number(), 0) == MAP_FAILED) {
     if (errno == ENOMEM) {

@@ -24,7 +24,8 @@ class AddressPool {
   /// Bases to try in turn; the first lies where the sanitizers leave room and no loader puts libraries.
   static std::span<const std::uintptr_t> candidate_bases();
 
-  /// Reserves [base, base+bytes) with MAP_FIXED_NOREPLACE; base 0: anywhere. Errors: unavailable when something is there.
+  /// Reserves [base, base+bytes) with MAP_FIXED_NOREPLACE; base 0: anywhere. Errors: unavailable when something is
+  /// there.
   static Result<std::unique_ptr<AddressPool>> reserve(std::uintptr_t base, std::size_t bytes);
   ~AddressPool();
   AddressPool(const AddressPool&) = delete;

@@ -35,7 +35,8 @@ class Mailbox {
 
   /// Puts a letter into the box named `to`; returns when it lies there. `descriptor` may be null; it is duplicated, so
   /// the caller may close his at once. A full box is tried again for `timeout_ns`.
-  /// Errors: peer_dead (no such box: its owner has not opened it or is gone), timed_out, invalid_argument (size), system.
+  /// Errors: peer_dead (no such box: its owner has not opened it or is gone), timed_out, invalid_argument (size),
+  /// system.
   Status send(const std::string& to, ByteView bytes, const Descriptor* descriptor, std::uint64_t timeout_ns) const;
 
   /// The next letter of this user's processes. Errors: timed_out (0: only looks), system.

@@ -74,11 +74,11 @@ Status check_memory_limit(std::size_t bytes, const MemoryLimit& limit) {
   const std::size_t reserve = std::max(kReserveBytes, limit.available_bytes / 100);
   const std::size_t usable = limit.available_bytes - std::min(reserve, limit.available_bytes);
   if (bytes <= usable) return {};
-  return Status(Code::no_memory,
-                fmt::format("{:.1f} MiB are asked for and {:.1f} MiB can be given: {} leaves {:.1f} MiB, of which "
-                            "{:.1f} MiB stay in reserve; ask for less, or use more nodes",
-                            in_mib(bytes), in_mib(usable), limit.source, in_mib(limit.available_bytes),
-                            in_mib(reserve)));
+  return Status(
+      Code::no_memory,
+      fmt::format("{:.1f} MiB are asked for and {:.1f} MiB can be given: {} leaves {:.1f} MiB, of which "
+                  "{:.1f} MiB stay in reserve; ask for less, or use more nodes",
+                  in_mib(bytes), in_mib(usable), limit.source, in_mib(limit.available_bytes), in_mib(reserve)));
 }
 
 Status check_memory_available(std::size_t bytes) { return check_memory_limit(bytes, tightest_memory_limit()); }

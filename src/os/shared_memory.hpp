@@ -23,15 +23,16 @@ struct MemoryLimit {
   std::string source;
 };
 
-/// The least of MemAvailable and the headroom of every memory cgroup (v1 and v2) above this process. Page cache that the
-/// kernel would drop counts as available. Cost: reads some files of /proc and /sys, about 100 µs.
+/// The least of MemAvailable and the headroom of every memory cgroup (v1 and v2) above this process. Page cache that
+/// the kernel would drop counts as available. Cost: reads some files of /proc and /sys, about 100 µs.
 MemoryLimit tightest_memory_limit();
 
 /// What can still be taken: the bytes of `tightest_memory_limit`.
 std::size_t memory_available();
 
-/// no_memory, with the figures and the limit's name, if `limit` does not leave room for `bytes` and a reserve that keeps
-/// the machine alive: the larger of 64 MiB and 1 % of what is available. For limits that another process has read.
+/// no_memory, with the figures and the limit's name, if `limit` does not leave room for `bytes` and a reserve that
+/// keeps the machine alive: the larger of 64 MiB and 1 % of what is available. For limits that another process has
+/// read.
 Status check_memory_limit(std::size_t bytes, const MemoryLimit& limit);
 
 /// no_memory, with the figures and the limit that is in the way, if less than `bytes` (and a reserve that keeps the

@@ -1,7 +1,7 @@
 // Connections between processes of one machine that end when one of them does: each end sees the other's death at once.
 //
-// SOCK_SEQPACKET in the abstract namespace: packets keep their bounds, and nothing is left in the file system. Both ends
-// check that the other belongs to the same user. Error texts never show the name, which holds the job's secret.
+// SOCK_SEQPACKET in the abstract namespace: packets keep their bounds, and nothing is left in the file system. Both
+// ends check that the other belongs to the same user. Error texts never show the name, which holds the job's secret.
 //
 // Threads: one sender and one receiver per connection at a time; `accept` from one thread.
 #pragma once
@@ -27,7 +27,8 @@ class Connection {
   /// Errors: timed_out, refused (another user's listener), invalid_argument (name), system.
   static Result<Connection> connect(const std::string& name, std::uint64_t timeout_ns);
 
-  /// Sends one packet; waits at most `timeout_ns` for room. Errors: peer_dead, timed_out, invalid_argument (size), system.
+  /// Sends one packet; waits at most `timeout_ns` for room. Errors: peer_dead, timed_out, invalid_argument (size),
+  /// system.
   Status send(ByteView packet, std::uint64_t timeout_ns) const;
 
   /// The next packet. Errors: peer_dead when the other end is closed (its process may have died) and everything it sent
@@ -59,7 +60,8 @@ class Listener {
   /// Errors: invalid_argument (name empty or too long), unavailable (name taken), system.
   static Result<Listener> listen(const std::string& name);
 
-  /// The next connection of this user's processes; others are closed unheard. Errors: timed_out (0: only looks), system.
+  /// The next connection of this user's processes; others are closed unheard. Errors: timed_out (0: only looks),
+  /// system.
   Result<Connection> accept(std::uint64_t timeout_ns) const;
 
   bool valid() const { return socket_.valid(); }

@@ -116,6 +116,11 @@ Status Rma::fence_all() {
 Status Rma::fence_nodes(const std::vector<NodeId>& nodes) {
   if (client_ == nullptr) return {};
   progress::Client::Guard guard(*client_);
+  for (const NodeId node : nodes) GRAPNEL_TRY(before_messages(node));  // native puts are flushed
+  return fence_messages(nodes);
+}
+
+Status Rma::fence_messages(const std::vector<NodeId>& nodes) {
   const std::uint32_t window = config_.fence == base::FenceKind::serial ? 1 : config_.fence_window;
   Status refused;
   for (const NodeId node : nodes) {

@@ -13,7 +13,8 @@
 namespace grapnel::rma {
 
 Rma::Rma(const base::Config& config, launch::Launch& launch, progress::Waiting& waiting,
-         segment::SegmentTable& segments, Stripes& stripes, progress::Client* client)
+         segment::SegmentTable& segments, Stripes& stripes, progress::Client* client,
+         const transport::Transport* transport)
     : config_(config),
       launch_(launch),
       waiting_(waiting),
@@ -25,6 +26,17 @@ Rma::Rma(const base::Config& config, launch::Launch& launch, progress::Waiting& 
       dirty_until_(launch.nodes().node_count()),
       implicit_(static_cast<std::size_t>(launch.size())) {
   for (const Rank rank : launch.nodes().ranks_of[index(launch.node())]) local_[index(rank)] = 1;
+  if (transport == nullptr || !config.native_rma) return;
+  const transport::Capabilities& fabric = transport->capabilities();
+  if (fabric.native_put || fabric.native_get) {
+    native_ = std::make_unique<NativePath>(*client, fabric, launch.nodes().node_count());
+  }
+}
+
+void Rma::forget_remote_keys() {
+  if (!native_) return;
+  progress::Client::Guard guard(*client_);
+  native_->forget_keys();
 }
 
 Result<Arithmetic> Rma::arithmetic(ElementType type, const void* scale, std::size_t bytes) {

@@ -26,6 +26,7 @@
 #include "rma/counts.hpp"
 #include "rma/kernels/copy.hpp"
 #include "rma/messages.hpp"
+#include "rma/native.hpp"
 #include "rma/operation.hpp"
 #include "rma/remote.hpp"
 #include "rma/stripes.hpp"
@@ -35,9 +36,9 @@ namespace grapnel::rma {
 
 class Rma {
  public:
-  /// `client` is null in a job of one node.
+  /// `client` and `transport` are null in a job of one node.
   Rma(const base::Config& config, launch::Launch& launch, progress::Waiting& waiting, segment::SegmentTable& segments,
-      Stripes& stripes, progress::Client* client);
+      Stripes& stripes, progress::Client* client, const transport::Transport* transport);
 
   Status put(const void* source, void* remote, std::size_t bytes, Rank target) {
     if (in_reach(remote, bytes, target)) [[likely]] {
@@ -103,6 +104,9 @@ class Rma {
   Status fence(std::span<const Rank> targets);
   Status fence_all();
 
+  /// Segments were freed: what was known of remote memory goes.
+  void forget_remote_keys();
+
   const OperationCounts& counts(OperationKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
 
   /// The arithmetic of an accumulate; `scale` null: 1. Errors: `bytes` is no multiple of the element.
@@ -134,6 +138,10 @@ class Rma {
   Status by_shared_memory(const ContiguousTransfer& what);
   Status by_shared_memory(const StridedTransfer& what);
   Status by_shared_memory(const VectorTransfer& what);
+  // wire.cpp: by the fabric itself or by messages, in an order that keeps the program's own per location.
+  Status by_native(const ContiguousTransfer& what, Operation& operation);
+  Status before_native(NodeId node, std::uint64_t address, std::size_t bytes);
+  Status before_messages(NodeId node);
   Status by_wire(const ContiguousTransfer& what, Operation& operation);
   Status by_wire(const StridedTransfer& what, Operation& operation);
   Status by_wire(const VectorTransfer& what, Operation& operation);
@@ -150,10 +158,12 @@ class Rma {
   Status send_aggregate(Operation& operation);
   /// Everything of the operation is complete here, and what it sent has left. With the client's guard held.
   Status complete(Operation& operation);
+  Status leave(NodeId node);
 
   NodeId node_of(Rank rank) const { return launch_.nodes().node_of[index(rank)]; }
   bool acknowledged(NodeId node) const { return client_->handled(node) >= dirty_until_[index(node)]; }
   Status fence_nodes(const std::vector<NodeId>& nodes);
+  Status fence_messages(const std::vector<NodeId>& nodes);  ///< with the client's guard held
 
   const base::Config config_;
   launch::Launch& launch_;
@@ -162,6 +172,7 @@ class Rma {
   Stripes& stripes_;
   progress::Client* client_;
   std::unique_ptr<RemotePath> remote_;       ///< null in a job of one node
+  std::unique_ptr<NativePath> native_;       ///< null where the transport has no native operations
   std::vector<std::uint8_t> local_;          ///< by rank: on my node
   std::vector<std::uint64_t> dirty_until_;   ///< by node: requests issued up to my last write there
   std::array<OperationCounts, kOperationKinds> counts_;

@@ -46,6 +46,7 @@ Result<std::int64_t> Rma::rmw(RmwOperation operation, void* remote, std::int64_t
   const auto way = route(remote, bytes, target, "atomic");
   if (!way) return way.status();
   progress::Client::Guard guard(*client_);
+  GRAPNEL_TRY(before_messages(node_of(target)));
   const std::uint64_t before = client_->messages();
   const RmwBody body{reinterpret_cast<std::uint64_t>(remote), operation, static_cast<std::uint32_t>(bytes), operand,
                      expected};

@@ -6,9 +6,6 @@
 namespace grapnel::rma {
 namespace {
 
-// Shapes that are one row on the remote side as on the local side need no shape on the wire.
-bool contiguous(const Strided& shape) { return shape.levels == 0; }
-
 std::size_t bytes_of(const Rma::ContiguousTransfer& what) { return what.bytes; }
 std::size_t bytes_of(const Rma::StridedTransfer& what) {
   return static_cast<std::size_t>(what.local_shape->total_bytes());
@@ -21,41 +18,6 @@ std::size_t bytes_of(const Rma::VectorTransfer& what) {
 
 }  // namespace
 
-Status Rma::by_wire(const ContiguousTransfer& what, Operation& operation) {
-  const NodeId node = node_of(what.target);
-  const auto address = reinterpret_cast<std::uint64_t>(what.remote);
-  const ByteView source(static_cast<const std::byte*>(what.local), what.bytes);
-  switch (what.kind) {
-    case OperationKind::put: return remote_->put(node, operation, address, source);
-    case OperationKind::get:
-      return remote_->get(node, operation, address, ByteSpan(static_cast<std::byte*>(what.local), what.bytes));
-    default: return remote_->accumulate(node, operation, what.arithmetic, address, source);
-  }
-}
-
-Status Rma::by_wire(const StridedTransfer& what, Operation& operation) {
-  const Strided local = normalised(*what.local_shape);
-  const Strided remote = normalised(*what.remote_shape);
-  if (contiguous(local) && contiguous(remote)) {
-    return by_wire(ContiguousTransfer{what.kind, what.arithmetic, what.local, what.remote,
-                                      static_cast<std::size_t>(local.total_bytes()), what.target},
-                   operation);
-  }
-  const NodeId node = node_of(what.target);
-  StridedBody body;
-  body.base = reinterpret_cast<std::uint64_t>(what.remote);
-  body.arithmetic = what.arithmetic;
-  body.shape = remote;
-  if (what.kind == OperationKind::get) return remote_->get_strided(node, operation, body, what.local, local);
-  return remote_->send_strided(node, operation, what.kind, body, what.local, local);
-}
-
-Status Rma::by_wire(const VectorTransfer& what, Operation& operation) {
-  const NodeId node = node_of(what.target);
-  if (what.kind == OperationKind::get) return remote_->get_pieces(node, operation, what.pieces);
-  return remote_->send_pieces(node, operation, what.kind, what.arithmetic, what.pieces);
-}
-
 void Rma::count_wire(OperationKind kind, std::size_t bytes, std::uint64_t messages_before) {
   OperationCounts& counts = counts_[static_cast<std::size_t>(kind)];
   counts.wire_operations.add(1);
@@ -66,22 +28,29 @@ void Rma::count_wire(OperationKind kind, std::size_t bytes, std::uint64_t messag
 // With the client's guard held: sends what the transfer takes, and remembers what a fence must wait for.
 template <typename Transfer>
 Status Rma::send_by_wire(const Transfer& what, Operation& operation) {
-  const std::uint64_t before = client_->messages();
-  GRAPNEL_TRY(by_wire(what, operation));
-  count_wire(what.kind, bytes_of(what), before);
   const NodeId node = node_of(what.target);
-  if (what.kind != OperationKind::get) dirty_until_[index(node)] = client_->issued(node);
+  const std::uint64_t messages = client_->messages(), issued = client_->issued(node);
+  GRAPNEL_TRY(by_wire(what, operation));
+  count_wire(what.kind, bytes_of(what), messages);
+  const bool wrote_by_message = what.kind != OperationKind::get && client_->issued(node) != issued;
+  if (wrote_by_message) dirty_until_[index(node)] = client_->issued(node);
   return {};
 }
 
 template Status Rma::send_by_wire(const VectorTransfer&, Operation&);  // for completion.cpp
+
+// Everything sent to the node has left this process; a flush of native puts says so by completing them.
+Status Rma::leave(NodeId node) {
+  if (native_ && native_->unflushed(node)) return native_->flush(node);
+  return client_->drain(node);
+}
 
 Status Rma::complete(Operation& operation) {
   GRAPNEL_TRY(client_->wait_until([&] { return operation.pending == 0; }));
   if (operation.must_drain) {
     for (std::size_t node = 0; node < launch_.nodes().node_count(); ++node) {
       if (operation.several_nodes || index(operation.node) == node) {
-        GRAPNEL_TRY(client_->drain(NodeId(static_cast<int>(node))));
+        GRAPNEL_TRY(leave(NodeId{static_cast<int>(node)}));
       }
     }
   }

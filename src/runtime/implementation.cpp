@@ -25,7 +25,8 @@ Result<std::unique_ptr<Runtime::Implementation>> Runtime::Implementation::build(
   self->world_barrier = std::make_unique<sync::Barrier>(launch, *self->waiting, client);
   self->board = std::make_unique<sync::Board>(launch, *self->waiting, client);
   self->segments = std::make_unique<segment::SegmentTable>(launch, *self->board, *self->host, self->transport.get());
-  self->rma = std::make_unique<rma::Rma>(self->config, launch, *self->waiting, *self->segments, *self->stripes, client);
+  self->rma = std::make_unique<rma::Rma>(self->config, launch, *self->waiting, *self->segments, *self->stripes, client,
+                                         self->transport.get());
   self->locks = std::make_unique<sync::Locks>(launch, *self->waiting, client);
   if (self->server) GRAPNEL_TRY(self->start_server());
   return self;
@@ -118,6 +119,7 @@ Result<Memory> Runtime::Implementation::allocate(std::size_t bytes) {
 Status Runtime::Implementation::free(void* address) {
   GRAPNEL_TRY(rma->wait_implicit());
   GRAPNEL_TRY(rma->fence_all());
+  rma->forget_remote_keys();
   return segments->free(world, address);
 }
 

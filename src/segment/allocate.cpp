@@ -173,8 +173,8 @@ Status SegmentTable::map_node(Attempt& attempt) {
   live.mapped = true;
   attempt.file.reset();
   publish_range(live.range_offset, live.range_bytes);
-  const bool native = transport_ != nullptr &&
-                      (transport_->capabilities().native_put || transport_->capabilities().native_get);
+  const bool native =
+      transport_ != nullptr && (transport_->capabilities().native_put || transport_->capabilities().native_get);
   if (!live.leads || !native) return {};
   auto* begin = reinterpret_cast<std::byte*>(pool_base_ + live.range_offset);
   auto registered = transport_->register_memory({begin, live.range_bytes});
@@ -210,13 +210,12 @@ Allocation SegmentTable::remember(Attempt& attempt) {
   for (std::size_t i = 0; i < attempt.group.size(); ++i) {
     const NodeShare& share = plan.shares[plan.share_of[i]];
     const std::uintptr_t address = attempt.claims[share.leader].address + plan.offset_of[i];
-    live.parts.push_back(plan.bytes_of[i] == 0 ? Part{}
-                                               : Part{reinterpret_cast<void*>(address), plan.bytes_of[i]});
+    live.parts.push_back(plan.bytes_of[i] == 0 ? Part{} : Part{reinterpret_cast<void*>(address), plan.bytes_of[i]});
   }
   for (const NodeShare& share : plan.shares) {
     if (share.node == launch_.node() || share.bytes == 0) continue;
-    live.remote.push_back({share.node, attempt.claims[share.leader].address,
-                           std::move(attempt.outcomes[share.leader].key)});
+    live.remote.push_back(
+        {share.node, attempt.claims[share.leader].address, std::move(attempt.outcomes[share.leader].key)});
   }
   {
     const std::unique_lock lock(remote_mutex_);

@@ -78,7 +78,8 @@ Status SegmentTable::free(const launch::Group& group, void* address) {
 
 Result<SegmentTable::LiveKey> SegmentTable::agree_on_victim(const launch::Group& group, void* address) {
   Wish mine{address == nullptr ? Meant::empty_part : Meant::nothing, 0, reinterpret_cast<std::uintptr_t>(address)};
-  if (const auto known = by_my_address_.find(address); known != by_my_address_.end() && known->second.first == group.key) {
+  if (const auto known = by_my_address_.find(address);
+      known != by_my_address_.end() && known->second.first == group.key) {
     mine.meant = Meant::number;
     mine.number = known->second.second;
   }

@@ -24,14 +24,15 @@ class PinLock {
   /// Cost: one atomic addition when nobody unmaps. Acquire: pairs with the release in `unlock`.
   void lock_shared() {
     while ((state_.fetch_add(1, std::memory_order_acquire) & kUnmapper) != 0) [[unlikely]] {
-      unlock_shared();
-      wait_while([](std::uint32_t state) { return (state & kUnmapper) != 0; });
-    }
+        unlock_shared();
+        wait_while([](std::uint32_t state) { return (state & kUnmapper) != 0; });
+      }
   }
 
   /// Release: the unmapper's acquire in `lock` sees everything that was done under the pin.
   void unlock_shared() {
-    if (state_.fetch_sub(1, std::memory_order_release) == (kUnmapper | 1)) [[unlikely]] host_.wake(state_);
+    if (state_.fetch_sub(1, std::memory_order_release) == (kUnmapper | 1)) [[unlikely]]
+      host_.wake(state_);
   }
 
   /// Returns when the last pin taken before is gone; pins asked for later wait. One thread at a time.

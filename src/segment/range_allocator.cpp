@@ -106,7 +106,8 @@ class RangeAllocator::Guard {
     os::Word& word = owner.shared_.lock;
     for (int spin = 0; spin < kSpins; ++spin) {
       std::uint32_t expected = kFree;
-      if (word.compare_exchange_strong(expected, kHeld, std::memory_order_acquire, std::memory_order_relaxed)) return {};
+      if (word.compare_exchange_strong(expected, kHeld, std::memory_order_acquire, std::memory_order_relaxed))
+        return {};
       owner.host_.relax();
     }
     while (word.exchange(kHeldWithSleepers, std::memory_order_acquire) != kFree) {
@@ -137,10 +138,11 @@ Result<std::size_t> RangeAllocator::allocate(std::size_t bytes) {
   auto found = bitmap.find_clear_run(cursor, granules_, count);
   if (!found) found = bitmap.find_clear_run(0, std::min(granules_, cursor + count), count);
   if (!found) {
-    return Status(Code::no_memory,
-                  fmt::format("no {} bytes of addresses in one piece: the longest free range of the node's {} bytes has "
-                              "{}; raise GRAPNEL_POOL_BYTES or free something",
-                              bytes, granules_ * granule_bytes_, bitmap.longest_clear_run(granules_) * granule_bytes_));
+    return Status(
+        Code::no_memory,
+        fmt::format("no {} bytes of addresses in one piece: the longest free range of the node's {} bytes has "
+                    "{}; raise GRAPNEL_POOL_BYTES or free something",
+                    bytes, granules_ * granule_bytes_, bitmap.longest_clear_run(granules_) * granule_bytes_));
   }
   bitmap.assign(*found, count, true);
   shared_.cursor = *found + count;

@@ -68,7 +68,8 @@ class SegmentTable {
   /// Collective over the group that allocated: gives the allocation back whose part of the caller begins at `address`.
   /// A caller whose part was empty passes null and the allocations with empty parts are matched by their order. The
   /// caller has completed its own operations to it. Errors: invalid_argument (nothing begins there; double free; the
-  /// members mean different allocations): then nothing is freed, and every member gets this answer. Cost: two exchanges.
+  /// members mean different allocations): then nothing is freed, and every member gets this answer. Cost: two
+  /// exchanges.
   Status free(const launch::Group& group, void* address);
 
   /// True when [address, address+bytes) lies in one live segment of this node. One load; any thread.
@@ -121,7 +122,7 @@ class SegmentTable {
   std::atomic<std::uintptr_t>* end_of_granule_ = nullptr;  ///< by granule: the segment's end as an offset, or 0
   RangeAllocator ranges_;
   mutable PinLock unmap_lock_;
-  mutable std::shared_mutex remote_mutex_;  ///< guards remote_; nobody waits or yields under it
+  mutable std::shared_mutex remote_mutex_;                      ///< guards remote_; nobody waits or yields under it
   std::vector<std::map<std::uintptr_t, RemoteRegion>> remote_;  ///< by node, by begin
   std::map<LiveKey, std::unique_ptr<Live>> live_;
   std::map<void*, LiveKey> by_my_address_;              ///< allocations in which this rank has memory

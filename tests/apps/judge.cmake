@@ -1,7 +1,7 @@
 # cmake -DEXIT=code -DSAYS=regex -P judge.cmake -- command...
 #
-# Runs the command and fails unless it ends with that code and its last line matches. CTest's own PASS_REGULAR_EXPRESSION
-# will not do: it makes the exit code irrelevant.
+# Runs the command and fails unless it ends with that code and its last line matches (or, where it said nothing on stdout,
+# anything on stderr). CTest's own PASS_REGULAR_EXPRESSION will not do: it makes the exit code irrelevant.
 set(command "")
 set(after_dashes FALSE)
 math(EXPR last "${CMAKE_ARGC} - 1")
@@ -18,13 +18,13 @@ message("${output}${errors}")
 if(NOT code STREQUAL EXIT)
   message(FATAL_ERROR "exit code ${code}, expected ${EXIT}")
 endif()
-# The last line of stdout; of stderr where the program had only complaints.
-set(text "${output}")
-if(text STREQUAL "")
-  set(text "${errors}")
+# Where the program only complained, on stderr, the launcher may have had the last word.
+if(output STREQUAL "")
+  set(judged "${errors}")
+else()
+  string(STRIP "${output}" text)
+  string(REGEX REPLACE "^.*\n" "" judged "${text}")
 endif()
-string(STRIP "${text}" text)
-string(REGEX REPLACE "^.*\n" "" last_line "${text}")
-if(NOT last_line MATCHES "${SAYS}")
-  message(FATAL_ERROR "last line '${last_line}' does not match '${SAYS}'")
+if(NOT judged MATCHES "${SAYS}")
+  message(FATAL_ERROR "'${judged}' does not match '${SAYS}'")
 endif()

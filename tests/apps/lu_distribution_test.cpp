@@ -68,6 +68,18 @@ TEST(Distribution, GridsAreAsSquareAsTheCountAllows) {
   }
 }
 
+TEST(Distribution, TheGridInsideATileEvensOutTheGridOfTiles) {
+  // Two nodes side by side with two ranks each: the ranks of a node stand above each other, 2 × 2 in all.
+  const Grid grid = squarest_grid(2, squarest_grid(2));
+  EXPECT_EQ(grid.rows, 2);
+  EXPECT_EQ(grid.columns, 1);
+  const Distribution distribution(Layout::node, 8, contiguous_nodes(4, 2));
+  EXPECT_EQ(distribution.place(0, 0).owner, 0);
+  EXPECT_EQ(distribution.place(1, 0).owner, 1);
+  EXPECT_EQ(distribution.place(0, 3).owner, 0);
+  EXPECT_EQ(distribution.place(0, 4).owner, 2);
+}
+
 TEST(Distribution, CyclicIsSplash2sBlockOwner) {
   const Distribution distribution(Layout::cyclic, 9, contiguous_nodes(6, 2));
   for (std::int64_t row = 0; row < 9; ++row) {
@@ -88,11 +100,11 @@ TEST(Distribution, BlockIsContiguousPerRank) {
 
 TEST(Distribution, NodeIsContiguousPerNodeAndCyclicInside) {
   const Distribution distribution(Layout::node, 8, contiguous_nodes(8, 2));
-  // Two nodes side by side; in the left half the four ranks of node 0 alternate on a 2 × 2 grid.
+  // Two nodes side by side; in the left half the four ranks of node 0 take turns row by row.
   EXPECT_EQ(distribution.place(0, 0).owner, 0);
-  EXPECT_EQ(distribution.place(0, 1).owner, 1);
-  EXPECT_EQ(distribution.place(1, 0).owner, 2);
-  EXPECT_EQ(distribution.place(2, 2).owner, 0);
+  EXPECT_EQ(distribution.place(1, 3).owner, 1);
+  EXPECT_EQ(distribution.place(3, 0).owner, 3);
+  EXPECT_EQ(distribution.place(4, 2).owner, 0);
   EXPECT_EQ(distribution.place(0, 4).owner, 4);
   EXPECT_EQ(distribution.place(7, 7).owner, 7);
 }

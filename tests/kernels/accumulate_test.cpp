@@ -68,20 +68,19 @@ struct PartOf<std::complex<T>> {
   using Type = T;
 };
 
-/// Bit for bit, but any NaN is as good as another.
+// The same bits, but any NaN is as good as another.
 template <typename T>
-bool same(const T& a, const T& b) {
-  using Part = typename PartOf<T>::Type;
-  Part parts_a[sizeof(T) / sizeof(Part)], parts_b[sizeof(T) / sizeof(Part)];
-  std::memcpy(parts_a, &a, sizeof a);
-  std::memcpy(parts_b, &b, sizeof b);
-  for (std::size_t i = 0; i < sizeof(T) / sizeof(Part); ++i) {
-    if constexpr (std::is_floating_point_v<Part>) {
-      if (std::isnan(parts_a[i]) && std::isnan(parts_b[i])) continue;
-    }
-    if (std::memcmp(&parts_a[i], &parts_b[i], sizeof(Part)) != 0) return false;
+bool same(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b));
+  } else {
+    return a == b;
   }
-  return true;
+}
+
+template <typename T>
+bool same(std::complex<T> a, std::complex<T> b) {
+  return same(a.real(), b.real()) && same(a.imag(), b.imag());
 }
 
 template <typename Part>

@@ -74,7 +74,8 @@ TEST(Mailbox, FullBoxThatNobodyEmptiesTimesOut) {
   ASSERT_TRUE(sender.ok() && box.ok());
   const std::size_t before = test::open_descriptors();
   Status status;
-  for (int i = 0; i < 100'000 && status.ok(); ++i) status = sender->send(name, text("x"), nullptr, 20 * kMillisecond_ns);
+  for (int i = 0; i < 100'000 && status.ok(); ++i)
+    status = sender->send(name, text("x"), nullptr, 20 * kMillisecond_ns);
   EXPECT_EQ(status.code(), Code::timed_out) << status.to_string();
   EXPECT_EQ(status.message().find(name), std::string::npos) << "a name is a secret";
   EXPECT_EQ(test::open_descriptors(), before);
@@ -143,8 +144,13 @@ TEST(Mailbox, DropsLettersWithSeveralDescriptors) {
     std::vector<char> control(CMSG_SPACE(numbers.size() * sizeof(int)));
     char byte = 'x';
     iovec part{&byte, 1};
-    msghdr message{&to, static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size()), &part, 1,
-                   control.data(), control.size(), 0};
+    msghdr message{&to,
+                   static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size()),
+                   &part,
+                   1,
+                   control.data(),
+                   control.size(),
+                   0};
     cmsghdr* header = CMSG_FIRSTHDR(&message);
     *header = {CMSG_LEN(numbers.size() * sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
     std::memcpy(CMSG_DATA(header), numbers.data(), numbers.size() * sizeof(int));

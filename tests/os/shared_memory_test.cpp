@@ -88,8 +88,8 @@ TEST(SharedMemory, ReservationSurvivesATimerSignal) {
     const itimerval every_2_ms{{0, 2000}, {0, 2000}};
     ::setitimer(ITIMER_REAL, &every_2_ms, nullptr);
     auto file = create_shared_file("memory_test", 512 * base::kMiB);
-    const bool done = file.ok() && reserve_shared_file(*file, 0, 512 * base::kMiB).ok() &&
-                      bytes_taken(*file) == 512 * base::kMiB;
+    const bool done =
+        file.ok() && reserve_shared_file(*file, 0, 512 * base::kMiB).ok() && bytes_taken(*file) == 512 * base::kMiB;
     const itimerval never{};
     ::setitimer(ITIMER_REAL, &never, nullptr);
     return done && alarms > 0;

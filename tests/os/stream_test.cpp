@@ -80,7 +80,8 @@ TEST(Stream, TimesOut) {
   EXPECT_EQ(connection->send({}, 0).code(), Code::invalid_argument);
   EXPECT_EQ(connection->send(Bytes(kMaxPacketBytes + 1), 0).code(), Code::invalid_argument);
   Status status;
-  for (int i = 0; i < 100'000 && status.ok(); ++i) status = connection->send(Bytes(kMaxPacketBytes), 10 * kMillisecond_ns);
+  for (int i = 0; i < 100'000 && status.ok(); ++i)
+    status = connection->send(Bytes(kMaxPacketBytes), 10 * kMillisecond_ns);
   EXPECT_EQ(status.code(), Code::timed_out);
 }
 

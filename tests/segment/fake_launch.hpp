@@ -1,4 +1,4 @@
-// A job of threads for the tests of this folder: node map, node memory, pools, descriptors and an exchange, nothing else.
+// A job of threads for the tests of this folder: node map, node memory, pools, descriptors and an exchange.
 //
 // Faults can be planted in a rank: the next descriptor that it should send gets lost with an error.
 #pragma once
@@ -31,8 +31,8 @@ class FakeWorld {
       : node_map_(launch::make_node_map(std::vector<std::string>(static_cast<std::size_t>(ranks), "machine"), nodes)) {
     for (std::size_t node = 0; node < node_map_.node_count(); ++node) {
       auto file = os::create_shared_file("fake-node", launch::NodeMemory::kBytes);
-      shares_.push_back({*os::Mapping::create(*file, launch::NodeMemory::kBytes),
-                         *os::AddressPool::reserve(0, pool_bytes)});
+      shares_.push_back(
+          {*os::Mapping::create(*file, launch::NodeMemory::kBytes), *os::AddressPool::reserve(0, pool_bytes)});
     }
   }
 

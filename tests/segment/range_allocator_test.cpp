@@ -16,7 +16,10 @@ using os::kPoolGranuleBytes;
 
 struct Fixture {
   explicit Fixture(std::size_t granules)
-      : world(1, 1, granules * kPoolGranuleBytes), launch(world, Rank{0}), host(os::make_real_host()), ranges(launch, *host) {}
+      : world(1, 1, granules * kPoolGranuleBytes),
+        launch(world, Rank{0}),
+        host(os::make_real_host()),
+        ranges(launch, *host) {}
   test::FakeWorld world;
   test::FakeLaunch launch;
   std::unique_ptr<os::Host> host;
@@ -76,7 +79,8 @@ TEST(RangeAllocator, AgreesWithAModelOnRandomCalls) {
       const std::size_t count = base::divide_up(bytes, kPoolGranuleBytes);
       const auto offset = f.ranges.allocate(bytes);
       if (!offset.ok()) {
-        ASSERT_EQ(std::search_n(taken.begin(), taken.end(), count, false), taken.end()) << "there was room, step " << step;
+        ASSERT_EQ(std::search_n(taken.begin(), taken.end(), count, false), taken.end())
+            << "there was room, step " << step;
         continue;
       }
       const std::size_t first = *offset / kPoolGranuleBytes;
@@ -121,7 +125,8 @@ TEST(RangeAllocator, RanksOfANodeNeverGetTheSame) {
 
 TEST(RangeAllocator, HugePoolIsHandedOutInLargerGranules) {
   constexpr std::size_t kPoolBytes = std::size_t{1} << 42;
-  if (!os::AddressPool::reserve(0, kPoolBytes).ok()) GTEST_SKIP() << "no room for 4 TiB of addresses (thread sanitizer)";
+  if (!os::AddressPool::reserve(0, kPoolBytes).ok())
+    GTEST_SKIP() << "no room for 4 TiB of addresses (thread sanitizer)";
   test::FakeWorld world(1, 1, kPoolBytes);
   test::FakeLaunch launch(world, Rank{0});
   const auto host = os::make_real_host();

@@ -88,8 +88,8 @@ TEST_P(Worlds, ContentsAreSeenByTheRanksOfANode) {
     for (std::size_t other = 0; other < m.world.size(); ++other) {
       const Part& part = allocation->parts[other];
       EXPECT_EQ(part.bytes, bytes_of(other));
-      const RemoteRegion* region =
-          m.table.find_remote(launch.nodes().node_of[other], reinterpret_cast<std::uintptr_t>(part.address), part.bytes);
+      const RemoteRegion* region = m.table.find_remote(launch.nodes().node_of[other],
+                                                       reinterpret_cast<std::uintptr_t>(part.address), part.bytes);
       EXPECT_EQ(m.table.contains(part.address, part.bytes), m.same_node(other));
       EXPECT_EQ(region == nullptr, m.same_node(other));
       if (!m.same_node(other)) continue;
@@ -292,8 +292,8 @@ TEST(SegmentTable, ContainsKnowsTheBounds) {
     EXPECT_FALSE(contains(*second, 60'000, 0));
     const std::uintptr_t base = launch.pool().base();
     const std::size_t pool = launch.pool().bytes();
-    for (const std::uintptr_t address : {std::uintptr_t{0}, std::uintptr_t{1}, base - 1, base + pool - 1, base + pool,
-                                         ~std::uintptr_t{0}}) {
+    for (const std::uintptr_t address :
+         {std::uintptr_t{0}, std::uintptr_t{1}, base - 1, base + pool - 1, base + pool, ~std::uintptr_t{0}}) {
       EXPECT_FALSE(m.table.contains(reinterpret_cast<void*>(address), 1)) << address;
       EXPECT_FALSE(m.table.contains(reinterpret_cast<void*>(address), ~std::size_t{0})) << address;
     }

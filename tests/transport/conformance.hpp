@@ -24,7 +24,8 @@ using PeerGroupFactory = std::function<std::unique_ptr<PeerGroup>()>;
 class TransportConformance : public ::testing::TestWithParam<PeerGroupFactory> {
  protected:
   void run(int count, const PeerGroup::Body& body) { group_->run(count, body); }
-  /// Runs `body` with a connected worker in each peer; workers go only when all bodies have ended.
+  /// Runs `body` with a worker in each peer that has called `connect` for all others; workers go only when all bodies
+  /// have ended.
   void run_connected(int count, const std::function<void(Peer&, Member&)>& body) {
     run(count, [&](Peer& peer) {
       Member member(peer);
@@ -460,6 +461,7 @@ TEST_P(TransportConformance, NativePutAndGetNeedNobodyAtTheTarget) {
     const auto& capabilities = peer.transport().capabilities();
     EXPECT_EQ(capabilities.native_put, capabilities.native_get);
     Bytes memory(2 * kSizes.back(), std::byte{0});
+    member.meet();
     auto registered = peer.transport().register_memory(memory);
     if (!capabilities.native_put) {
       EXPECT_TRUE(registered.ok() || registered.status().code() == Code::unavailable);

@@ -119,6 +119,23 @@ class Member {
   Mailbox& mailbox() { return mailbox_; }
   EndpointId to(int other) const { return endpoints_[static_cast<std::size_t>(other)]; }
 
+  /// Exchanges a message with every other peer, so that all connections stand: a connection that is still being made
+  /// needs the other side to call progress, whatever is sent over it.
+  void meet() {
+    for (int other = 0; other < peer_.count(); ++other) {
+      if (other != peer_.index()) send(other, {}, {});
+    }
+    const auto others = static_cast<std::size_t>(peer_.count()) - 1;
+    EXPECT_TRUE(until([&] { return mailbox_.arrived == others && all_ended(); }));
+    for (int other = 0; other < peer_.count(); ++other) {
+      if (other == peer_.index()) continue;
+      Tracked& flushed = flush(other);
+      EXPECT_TRUE(until([&] { return flushed.ended(); }));
+    }
+    mailbox_.letters.clear();
+    mailbox_.arrived = 0;
+  }
+
   /// Progresses until `reached`, sleeping where nothing happens; false after kPatience_ns.
   bool until(const std::function<bool()>& reached) {
     const std::uint64_t deadline = peer_.host().now_ns() + kPatience_ns;

@@ -116,7 +116,7 @@ std::string path_below_mount(const std::string& own, const Mount& mount) {
     below = inside ? own.substr(mount.root.size()) : "";
   }
   // A path that leads out of our cgroup namespace ("/../other") cannot be followed here.
-  if (below.starts_with("/..")) below.clear();
+  if (below == "/.." || below.starts_with("/../")) below.clear();
   while (!below.empty() && below.back() == '/') below.pop_back();
   return below;
 }

@@ -37,8 +37,8 @@ struct AllocationPlan {
 /// unavailable unless the leader of every node that has a member is a member itself: its server must map the segment.
 Status check_node_leaders(const launch::Group& group, const launch::NodeMap& nodes);
 
-/// `requests` by group index. Errors: no_memory where a machine has less than its nodes' members ask for in sum (several
-/// nodes may share one machine), invalid_argument where a size makes no sense.
+/// `requests` by group index. Errors: no_memory where a machine has less than its nodes' members ask for in sum
+/// (several nodes may share one machine), invalid_argument where a size makes no sense.
 Result<AllocationPlan> plan_allocation(const launch::Group& group, const launch::NodeMap& nodes,
                                        const std::vector<PartRequest>& requests);
 

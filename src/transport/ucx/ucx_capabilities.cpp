@@ -14,22 +14,24 @@ namespace {
 // posix, sysv, xpmem and knem reach only memory that UCX allocated or attached itself in 1.13; our segments are memfd
 // mappings, for which ucp_put falls back to emulation over them. cma needs no special memory, but UCP gives it no lane for
 // put and get: we call the kernel ourselves (ucx_process_copy.hpp).
+// leaves_in_turn: tcp has one transmit buffer per endpoint and takes a message only when the socket has taken the one before;
+// shared memory has put it into the receiver's queue. Adapters keep work that this process may have to repeat.
 constexpr std::array kFacts = {
-    TransportFact{"tcp", "", false, NativeWay::none, true, "messages"},
-    TransportFact{"rc_verbs", "rc rc_v ib", false, NativeWay::adapter, true, "network adapter"},
-    TransportFact{"rc_mlx5", "rc rc_x ib", false, NativeWay::adapter, true, "network adapter"},
-    TransportFact{"dc_mlx5", "dc dc_x ib", false, NativeWay::adapter, true, "network adapter"},
-    TransportFact{"ud_verbs", "ud ud_v ib", false, NativeWay::none, true, "messages"},
-    TransportFact{"ud_mlx5", "ud ud_x ib", false, NativeWay::none, true, "messages"},
-    TransportFact{"ugni_rdma", "ugni", false, NativeWay::adapter, false, "network adapter"},
-    TransportFact{"ugni_smsg", "ugni", false, NativeWay::none, false, "messages"},
-    TransportFact{"ugni_udt", "ugni", false, NativeWay::none, false, "messages"},
-    TransportFact{"self", "", true, NativeWay::none, false, "messages"},
-    TransportFact{"posix", "mm sm shm", true, NativeWay::none, false, "messages"},
-    TransportFact{"sysv", "mm sm shm", true, NativeWay::none, false, "messages"},
-    TransportFact{"xpmem", "mm sm shm", true, NativeWay::none, false, "messages"},
-    TransportFact{"knem", "sm shm", true, NativeWay::none, false, "messages"},
-    TransportFact{"cma", "sm shm", true, NativeWay::process_copy, false, "origin's processor"},
+    TransportFact{"tcp", "", false, NativeWay::none, true, true, "messages"},
+    TransportFact{"rc_verbs", "rc rc_v ib", false, NativeWay::adapter, true, false, "network adapter"},
+    TransportFact{"rc_mlx5", "rc rc_x ib", false, NativeWay::adapter, true, false, "network adapter"},
+    TransportFact{"dc_mlx5", "dc dc_x ib", false, NativeWay::adapter, true, false, "network adapter"},
+    TransportFact{"ud_verbs", "ud ud_v ib", false, NativeWay::none, true, false, "messages"},
+    TransportFact{"ud_mlx5", "ud ud_x ib", false, NativeWay::none, true, false, "messages"},
+    TransportFact{"ugni_rdma", "ugni", false, NativeWay::adapter, false, false, "network adapter"},
+    TransportFact{"ugni_smsg", "ugni", false, NativeWay::none, false, false, "messages"},
+    TransportFact{"ugni_udt", "ugni", false, NativeWay::none, false, false, "messages"},
+    TransportFact{"self", "", true, NativeWay::none, false, true, "messages"},
+    TransportFact{"posix", "mm sm shm", true, NativeWay::none, false, true, "messages"},
+    TransportFact{"sysv", "mm sm shm", true, NativeWay::none, false, true, "messages"},
+    TransportFact{"xpmem", "mm sm shm", true, NativeWay::none, false, true, "messages"},
+    TransportFact{"knem", "sm shm", true, NativeWay::none, false, true, "messages"},
+    TransportFact{"cma", "sm shm", true, NativeWay::process_copy, false, true, "origin's processor"},
 };
 
 bool contains_word(std::string_view words, char separator, std::string_view word) {

@@ -44,6 +44,7 @@ struct TransportFact {
   bool within_machine;       ///< reaches only this machine
   NativeWay native;
   bool detects_dead_peers;  ///< takes part in UCP_ERR_HANDLING_MODE_PEER
+  bool leaves_in_turn;      ///< takes a message only when all before it have left this process for good
   std::string_view how;
 };
 

@@ -2,8 +2,8 @@
 //
 // Threads: the owning worker's.
 // Invariants: (1) a path lives as long as its worker, and so does its UCX endpoint: a ReplyPath that was kept never points
-// to freed memory, also when the peer has died; (2) at most one UCX flush is under way per path, because UCX counts them
-// in 8 bits of the endpoint.
+// to freed memory, also when the peer has died; (2) at most one flush is under way per path: UCX counts them in 8 bits of
+// the endpoint.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -25,6 +25,8 @@ struct Path {
   std::optional<EndpointId> id;  ///< none: the peer connected to us
   ProcessName process;           ///< the peer, for copies between processes
   Status failure;                ///< ok while the path works
+  std::size_t under_way = 0;     ///< operations that UCX still has
+  bool used_since_flush = false;
   bool flushing = false;
   std::vector<Completion> flush_waiters;       ///< for the flush under way
   std::vector<Completion> next_flush_waiters;  ///< asked after it had started: it does not cover them

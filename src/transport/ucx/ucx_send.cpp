@@ -45,6 +45,7 @@ Result<Sent> UcxWorker::send_on(Path& path, unsigned message_id, ByteView header
   GRAPNEL_CHECK(header.size() <= kMaxHeaderBytes, "a header of {} bytes, of {}", header.size(), kMaxHeaderBytes);
   GRAPNEL_CHECK(payload.size() <= kMaxPayloadBytes, "a payload of {} bytes, of {}", payload.size(), kMaxPayloadBytes);
   if (!path.failure.ok()) [[unlikely]] return path.failure;
+  path.used_since_flush = true;
   Operation& operation = operations_.acquire(path, completion);
   if (!header.empty()) std::memcpy(operation.header.data(), header.data(), header.size());
   ucp_request_param_t param = operation_params(on_operation_end, operation);
@@ -57,7 +58,10 @@ Result<Sent> UcxWorker::send_on(Path& path, unsigned message_id, ByteView header
 }
 
 Result<Sent> UcxWorker::started(ucs_status_ptr_t request, Operation& operation, const char* doing) {
-  if (UCS_PTR_IS_PTR(request)) return Sent::pending;
+  if (UCS_PTR_IS_PTR(request)) {
+    ++operation.path->under_way;
+    return Sent::pending;
+  }
   operations_.release(operation);
   if (request == nullptr) return Sent::done;
   return to_status(UCS_PTR_STATUS(request), doing);
@@ -89,6 +93,7 @@ Result<Sent> UcxWorker::put(EndpointId to, ByteView local, std::uintptr_t remote
     GRAPNEL_TRY(copy_to_process(target.process, local, remote_address));
     return Sent::done;
   }
+  target.used_since_flush = true;
   Operation& operation = operations_.acquire(target, completion);
   const ucp_request_param_t param = operation_params(on_operation_end, operation);
   return started(ucp_put_nbx(target.endpoint, local.data(), local.size(), remote_address,
@@ -137,18 +142,51 @@ Result<Sent> UcxWorker::flush(EndpointId endpoint, Completion completion) {
     target.next_flush_waiters.push_back(completion);
     return Sent::pending;
   }
+  if (!target.used_since_flush && target.under_way == 0) return Sent::done;
   const Result<Sent> flushed = start_flush(target);
   if (flushed.ok() && *flushed == Sent::pending) target.flush_waiters.push_back(completion);
   return flushed;
 }
 
 Result<Sent> UcxWorker::start_flush(Path& path) {
+  path.used_since_flush = false;
+  const bool leaves_in_turn = context_->settings().leaves_in_turn;
+  if (leaves_in_turn && path.under_way == 0 && transmit_side_is_empty()) return Sent::done;
   Operation& operation = operations_.acquire(path, {});
   operation.is_flush = true;
-  const ucp_request_param_t param = operation_params(on_operation_end, operation);
-  const Result<Sent> flushed = started(ucp_ep_flush_nbx(path.endpoint, &param), operation, "flush");
+  ucp_request_param_t param = operation_params(on_operation_end, operation);
+  ucs_status_ptr_t request = nullptr;
+  if (leaves_in_turn) {
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+    param.flags = UCP_AM_SEND_FLAG_EAGER;
+    request = ucp_am_send_nbx(path.endpoint, kMarkerId, nullptr, 0, nullptr, 0, &param);
+  } else {
+    request = ucp_ep_flush_nbx(path.endpoint, &param);
+  }
+  const Result<Sent> flushed = started(request, operation, "flush");
   path.flushing = flushed.ok() && *flushed == Sent::pending;
   return flushed;
+}
+
+// Of all endpoints: UCX tells it for single ones only with a round trip. One look at most is left with UCX, which counts them
+// per endpoint in 8 bits.
+bool UcxWorker::transmit_side_is_empty() {
+  if (is_looking_at_transmit_side()) return false;
+  const ucp_request_param_t param{};
+  const ucs_status_ptr_t request = ucp_worker_flush_nbx(worker_, &param);
+  if (UCS_PTR_IS_PTR(request)) emptiness_request_ = request;
+  return request == nullptr;
+}
+
+bool UcxWorker::is_looking_at_transmit_side() {
+  if (emptiness_request_ == nullptr) return false;
+  if (ucp_request_check_status(emptiness_request_) == UCS_INPROGRESS) return true;
+  ucp_request_free(std::exchange(emptiness_request_, nullptr));
+  return false;
+}
+
+ucs_status_t UcxWorker::on_marker(void*, const void*, std::size_t, void*, std::size_t, const ucp_am_recv_param_t*) {
+  return UCS_OK;
 }
 
 void UcxWorker::end_flush(Path& path, const Status& outcome) {
@@ -168,6 +206,7 @@ void UcxWorker::on_operation_end(void* request, ucs_status_t status, void* opera
   ucp_request_free(request);
   auto& ended = *static_cast<Operation*>(operation);
   ended.outcome = to_status(status, "finish an operation");
+  --ended.path->under_way;
   ended.path->worker->ended_.push_back(&ended);
 }
 

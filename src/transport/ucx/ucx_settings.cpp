@@ -53,11 +53,13 @@ Settings choose_settings(const base::Config& config, const launch::NodeMap& node
   bool tcp = false;
   for (const TransportRow& row : rows) {
     const TransportFact* fact = find_fact(row.name);
+    settings.leaves_in_turn &= fact != nullptr;
     if (fact == nullptr || !selects(settings.transports, *fact) || (fact->within_machine && !one_machine)) continue;
     tcp |= fact->name == "tcp";
     adapter |= fact->native == NativeWay::adapter;
     process_copy |= fact->native == NativeWay::process_copy;
     settings.detects_dead_peers |= fact->detects_dead_peers;
+    settings.leaves_in_turn &= fact->leaves_in_turn;
   }
   if (config.native_rma && (adapter || process_copy)) {
     settings.native = adapter ? NativeWay::adapter : NativeWay::process_copy;
@@ -65,6 +67,8 @@ Settings choose_settings(const base::Config& config, const launch::NodeMap& node
   // One rail: several would deliver one endpoint's messages out of order. It is the default, which a user's variable for
   // the program's MPI must not change for us.
   settings.changes.emplace_back("MAX_EAGER_RAILS", "1");
+  // A flush of the worker then only looks whether the transmit side is empty (UcxWorker::transmit_side_is_empty).
+  settings.changes.emplace_back("FLUSH_WORKER_EPS", "n");
   if (tcp) {
     change_tcp(settings, "RX_SEG_SIZE", "136k");
     change_tcp(settings, "TX_SEG_SIZE", "136k");

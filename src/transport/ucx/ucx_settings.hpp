@@ -22,6 +22,8 @@ struct Settings {
   std::vector<std::pair<std::string, std::string>> changes;  ///< for ucp_config_modify, in order
   NativeWay native = NativeWay::none;
   bool detects_dead_peers = false;  ///< endpoints are created in UCP_ERR_HANDLING_MODE_PEER
+  /// Every transport in use takes a message only when those before it have left: a flush needs no answer from the peer.
+  bool leaves_in_turn = true;
 };
 
 /// `rows`: what the machine has, from describe_transports.

@@ -53,6 +53,9 @@ Status UcxWorker::install_handlers() {
   handler.id = kMessageId;
   handler.cb = on_message;
   GRAPNEL_TRY(to_status(ucp_worker_set_am_recv_handler(worker_, &handler), "install the message handler"));
+  handler.id = kMarkerId;
+  handler.cb = on_marker;
+  GRAPNEL_TRY(to_status(ucp_worker_set_am_recv_handler(worker_, &handler), "install the marker handler"));
   handler.id = kHelloId;
   handler.cb = on_hello;
   return to_status(ucp_worker_set_am_recv_handler(worker_, &handler), "install the hello handler");
@@ -75,10 +78,12 @@ UcxWorker::~UcxWorker() {
   if (worker_ == nullptr) return;
   closing_ = true;
   for (Path* endpoint : endpoints_) {
-    if (endpoint->failure.ok() && !endpoint->flushing) (void)start_flush(*endpoint);
+    if (endpoint->failure.ok() && !endpoint->flushing) (void)flush(*endpoint->id, {});
   }
   drain(kDrainLimit_ns);
-  close_endpoints();
+  if (emptiness_request_ != nullptr) ucp_request_free(emptiness_request_);
+  // It closes the endpoints by force, which a peer that is gone cannot delay. Closing them here first would leave UCX with
+  // an endpoint that a look at the transmit side still counts, and 1.13 aborts over that.
   ucp_worker_destroy(worker_);
   tell_what_ended();
   operations_.for_each_in_use([this](Operation& operation) {
@@ -89,29 +94,8 @@ UcxWorker::~UcxWorker() {
 
 void UcxWorker::drain(std::uint64_t limit_ns) {
   const std::uint64_t deadline = steady_now_ns() + limit_ns;
-  while (operations_.in_use() > 0 && steady_now_ns() < deadline) {
+  while ((operations_.in_use() > 0 || is_looking_at_transmit_side()) && steady_now_ns() < deadline) {
     if (!progress()) sleep(base::kMillisecond_ns);
-  }
-}
-
-// A peer that is gone or stopped would keep a polite close waiting, so where UCX takes it, endpoints are closed by force:
-// what could leave has left in `drain`.
-void UcxWorker::close_endpoints() {
-  ucp_request_param_t param{};
-  param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-  param.flags = context_->settings().detects_dead_peers ? UCP_EP_CLOSE_FLAG_FORCE : 0;
-  std::vector<void*> requests;
-  for (const auto& path : paths_) {
-    if (path->endpoint == nullptr) continue;
-    const ucs_status_ptr_t request = ucp_ep_close_nbx(path->endpoint, &param);
-    if (UCS_PTR_IS_PTR(request)) requests.push_back(request);
-  }
-  const std::uint64_t deadline = steady_now_ns() + kDrainLimit_ns;
-  for (void* request : requests) {
-    while (ucp_request_check_status(request) == UCS_INPROGRESS && steady_now_ns() < deadline) {
-      ucp_worker_progress(worker_);
-    }
-    ucp_request_free(request);
   }
 }
 

@@ -7,7 +7,10 @@
 //     one at that moment would overtake those that still wait in the queue.
 // (2) The first message on every connection is a hello with the sender's address. With it the receiver makes the way
 //     back an endpoint of its own: one that UCX made by itself is freed when the peer dies, under whoever kept it.
-// (3) An operation under way holds a slot with its header until UCX is through with it.
+// (3) A flush of messages waits for no answer, where transports let messages leave in turn: it sends a marker, and when UCX
+//     has taken that, all before it have left. ucp_ep_flush_nbx over TCP would cost a round trip, and wait for a peer that
+//     does not progress its worker.
+// (4) An operation under way holds a slot with its header until UCX is through with it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -53,7 +56,6 @@ class UcxWorker final : public Worker {
   Status install_handlers();
   Status read_address();
   void drain(std::uint64_t limit_ns);
-  void close_endpoints();
 
   // Endpoints: ucx_connect.cpp
   Result<Path*> add_path(ByteView address);
@@ -67,12 +69,16 @@ class UcxWorker final : public Worker {
   Result<Sent> send_on(Path& path, unsigned message_id, ByteView header, ByteView payload, Completion completion);
   Result<Sent> started(ucs_status_ptr_t request, Operation& operation, const char* doing);
   Result<Sent> start_flush(Path& path);
+  bool transmit_side_is_empty();
+  bool is_looking_at_transmit_side();
   void end_flush(Path& path, const Status& outcome);
   void finish(Operation& operation);
   bool tell_what_ended();
 
   static ucs_status_t on_message(void* worker, const void* header, std::size_t header_bytes, void* data,
                                  std::size_t data_bytes, const ucp_am_recv_param_t* param);
+  static ucs_status_t on_marker(void* worker, const void* header, std::size_t header_bytes, void* data,
+                                std::size_t data_bytes, const ucp_am_recv_param_t* param);
   static ucs_status_t on_hello(void* worker, const void* header, std::size_t header_bytes, void* data,
                                std::size_t data_bytes, const ucp_am_recv_param_t* param);
   static void on_operation_end(void* request, ucs_status_t status, void* operation);
@@ -85,6 +91,8 @@ class UcxWorker final : public Worker {
   Bytes address_;
   bool progressing_ = false;
   bool closing_ = false;
+
+  void* emptiness_request_ = nullptr;  ///< UCX's, of a look at the transmit side that did not find it empty
 
   OperationPool operations_;
   std::vector<std::unique_ptr<Path>> paths_;
@@ -101,5 +109,6 @@ class UcxWorker final : public Worker {
 /// The ids of UCX active messages.
 inline constexpr unsigned kMessageId = 1;
 inline constexpr unsigned kHelloId = 2;
+inline constexpr unsigned kMarkerId = 3;
 
 }  // namespace grapnel::transport::ucx

@@ -1,0 +1,60 @@
+#include "rma/native.hpp"
+
+#include <algorithm>
+
+namespace grapnel::rma {
+
+Result<const transport::RemoteKey*> NativePath::key_of(transport::EndpointId endpoint,
+                                                       const segment::RemoteRegion& region) {
+  auto& key = keys_[region.id];
+  if (!key) {
+    auto imported = client_.worker().import_key(endpoint, region.key);
+    if (!imported) return imported.status();
+    key = std::move(*imported);
+  }
+  return key.get();
+}
+
+template <typename Send>
+Status NativePath::run(NodeId node, Operation& operation, const segment::RemoteRegion& region, Send send) {
+  const auto endpoint = client_.endpoint(node);
+  if (!endpoint) return endpoint.status();
+  const auto key = key_of(*endpoint, region);
+  if (!key) return key.status();
+  const transport::Completion completion{[](void* context, const Status& outcome) {
+                                           auto& whose = *static_cast<Operation*>(context);
+                                           --whose.pending;
+                                           if (!outcome.ok()) whose.fail(outcome);
+                                         },
+                                         &operation};
+  ++operation.pending;
+  const auto sent = send(*endpoint, **key, completion);
+  if (!sent || *sent == transport::Sent::done) --operation.pending;
+  return sent.status();
+}
+
+Status NativePath::put(NodeId node, Operation& operation, const segment::RemoteRegion& region, std::uint64_t address,
+                       ByteView data) {
+  Hull& hull = unflushed_[index(node)];
+  hull.begin = unflushed(node) ? std::min(hull.begin, address) : address;
+  hull.end = std::max(hull.end, address + data.size());
+  operation.sent_to(node);  // what the fabric could not take at once must not wait for our next call
+  return run(node, operation, region, [&](auto endpoint, const auto& key, const auto& completion) {
+    return client_.worker().put(endpoint, data, address, key, completion);
+  });
+}
+
+Status NativePath::get(NodeId node, Operation& operation, const segment::RemoteRegion& region, std::uint64_t address,
+                       ByteSpan destination) {
+  return run(node, operation, region, [&](auto endpoint, const auto& key, const auto& completion) {
+    return client_.worker().get(endpoint, destination, address, key, completion);
+  });
+}
+
+Status NativePath::flush(NodeId node) {
+  if (!unflushed(node)) return {};
+  unflushed_[index(node)] = {};
+  return client_.drain(node);
+}
+
+}  // namespace grapnel::rma

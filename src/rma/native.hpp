@@ -1,0 +1,70 @@
+// The way that takes no processor at the target: the transport's own put and get, where hardware does them.
+//
+// The server sees nothing of these, so the origin keeps order: it remembers by which way its unacknowledged writes to a
+// node went, and completes them before an operation takes another way. A native put is complete at the target after a
+// flush of its endpoint. Needs the client's Guard.
+// Source: armci-multiprotocol, section 2 (choosing between active messages and remote memory copies).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "grapnel/status.hpp"
+#include "progress/client.hpp"
+#include "rma/operation.hpp"
+#include "segment/segment.hpp"
+#include "transport/transport.hpp"
+
+namespace grapnel::rma {
+
+class NativePath {
+ public:
+  NativePath(progress::Client& client, const transport::Capabilities& capabilities, std::size_t node_count)
+      : client_(client), can_put_(capabilities.native_put), can_get_(capabilities.native_get), unflushed_(node_count) {}
+
+  /// Rows shorter than this are packed into messages instead: one operation of the fabric costs about as much as
+  /// packing this many bytes.
+  static constexpr std::size_t kLeastRowBytes = 2048;
+
+  /// Whether this way takes rows of `row_bytes` (a contiguous transfer is one row of any length).
+  bool takes(OperationKind kind, std::size_t row_bytes, bool contiguous) const {
+    const bool able = kind == OperationKind::put ? can_put_ : kind == OperationKind::get && can_get_;
+    return able && (contiguous || row_bytes >= kLeastRowBytes);
+  }
+
+  Status put(NodeId node, Operation& operation, const segment::RemoteRegion& region, std::uint64_t address,
+             ByteView data);
+  Status get(NodeId node, Operation& operation, const segment::RemoteRegion& region, std::uint64_t address,
+             ByteSpan destination);
+
+  /// Puts that the target may not have yet: any, or any that may have touched [address, address+bytes).
+  bool unflushed(NodeId node) const { return unflushed_[index(node)].begin < unflushed_[index(node)].end; }
+  bool unflushed(NodeId node, std::uint64_t address, std::size_t bytes) const {
+    const Hull& hull = unflushed_[index(node)];
+    return address < hull.end && hull.begin < address + bytes;
+  }
+  /// They are complete at the target on return.
+  Status flush(NodeId node);
+
+  /// Segments were freed: their keys go.
+  void forget_keys() { keys_.clear(); }
+
+ private:
+  Result<const transport::RemoteKey*> key_of(transport::EndpointId endpoint, const segment::RemoteRegion& region);
+  template <typename Send>
+  Status run(NodeId node, Operation& operation, const segment::RemoteRegion& region, Send send);
+
+  progress::Client& client_;
+  const bool can_put_, can_get_;
+  /// The smallest interval around all unflushed puts to a node. The fabric orders nothing, so what overlaps it waits for
+  /// a flush; a stream of neighbouring puts does not.
+  struct Hull {
+    std::uint64_t begin = 0, end = 0;
+  };
+  std::vector<Hull> unflushed_;  ///< by node
+  std::map<std::uint64_t, std::unique_ptr<transport::RemoteKey>> keys_;  ///< by region id
+};
+
+}  // namespace grapnel::rma

@@ -1,0 +1,90 @@
+// Which way a transfer takes over the wire, and what must be complete before it may.
+//
+//   shape                      fabric with native put and get        elsewhere
+//   contiguous put, get        native                                messages
+//   strided, rows >= 2 KiB     native, row by row                    messages, packed
+//   strided, shorter rows      messages, packed                      messages, packed
+//   vector, accumulate, rmw    messages                              messages
+//
+// Messages of one origin are applied in order; native operations are ordered by nobody. So a message waits for a flush of
+// the native puts before it, and a native operation for the acknowledgement of the messages before it and for a flush
+// where it may touch what an unflushed put touched.
+#include <algorithm>
+
+#include "rma/rma.hpp"
+#include "rma/run_pairs.hpp"
+
+namespace grapnel::rma {
+namespace {
+
+bool contiguous(const Strided& shape) { return shape.levels == 0; }
+
+}  // namespace
+
+Status Rma::before_native(NodeId node, std::uint64_t address, std::size_t bytes) {
+  if (!acknowledged(node)) GRAPNEL_TRY(fence_messages({node}));
+  return native_->unflushed(node, address, bytes) ? native_->flush(node) : Status{};
+}
+
+Status Rma::before_messages(NodeId node) { return native_ ? native_->flush(node) : Status{}; }
+
+Status Rma::by_native(const ContiguousTransfer& what, Operation& operation) {
+  const NodeId node = node_of(what.target);
+  const auto address = reinterpret_cast<std::uint64_t>(what.remote);
+  GRAPNEL_TRY(before_native(node, address, what.bytes));
+  const segment::RemoteRegion& region = *segments_.find_remote(node, address, what.bytes);  // `route` found it
+  auto* local = static_cast<std::byte*>(what.local);
+  if (what.kind == OperationKind::put) return native_->put(node, operation, region, address, {local, what.bytes});
+  return native_->get(node, operation, region, address, {local, what.bytes});
+}
+
+Status Rma::by_wire(const ContiguousTransfer& what, Operation& operation) {
+  if (native_ && native_->takes(what.kind, what.bytes, true)) return by_native(what, operation);
+  const NodeId node = node_of(what.target);
+  GRAPNEL_TRY(before_messages(node));
+  const auto address = reinterpret_cast<std::uint64_t>(what.remote);
+  const ByteView source(static_cast<const std::byte*>(what.local), what.bytes);
+  switch (what.kind) {
+    case OperationKind::put: return remote_->put(node, operation, address, source);
+    case OperationKind::get:
+      return remote_->get(node, operation, address, ByteSpan(static_cast<std::byte*>(what.local), what.bytes));
+    default: return remote_->accumulate(node, operation, what.arithmetic, address, source);
+  }
+}
+
+Status Rma::by_wire(const StridedTransfer& what, Operation& operation) {
+  const Strided local = normalised(*what.local_shape);
+  const Strided remote = normalised(*what.remote_shape);
+  const auto row_bytes = static_cast<std::size_t>(std::min(local.count[0], remote.count[0]));
+  const bool native = native_ && native_->takes(what.kind, row_bytes, false);
+  if (native || (contiguous(local) && contiguous(remote))) {
+    Status status;
+    for_each_run_pair(*what.remote_shape, *what.local_shape,
+                      [&](std::int64_t remote_offset, std::int64_t local_offset, std::size_t bytes) {
+                        if (!status.ok()) return;
+                        status = by_wire(ContiguousTransfer{what.kind, what.arithmetic,
+                                                            static_cast<std::byte*>(what.local) + local_offset,
+                                                            static_cast<std::byte*>(what.remote) + remote_offset,
+                                                            bytes, what.target},
+                                         operation);
+                      });
+    return status;
+  }
+  const NodeId node = node_of(what.target);
+  GRAPNEL_TRY(before_messages(node));
+  StridedBody body;
+  body.base = reinterpret_cast<std::uint64_t>(what.remote);
+  body.arithmetic = what.arithmetic;
+  body.shape = remote;
+  if (what.kind == OperationKind::get) return remote_->get_strided(node, operation, body, what.local, local);
+  return remote_->send_strided(node, operation, what.kind, body, what.local, local);
+}
+
+Status Rma::by_wire(const VectorTransfer& what, Operation& operation) {
+  const NodeId node = node_of(what.target);
+  GRAPNEL_TRY(before_messages(node));
+  if (what.kind == OperationKind::get) return remote_->get_pieces(node, operation, what.pieces);
+  return remote_->send_pieces(node, operation, what.kind, what.arithmetic, what.pieces);
+}
+
+}  // namespace grapnel::rma
