@@ -107,6 +107,8 @@ const std::vector<Variable>& table() {
       integer<std::size_t>("GRAPNEL_POOL_BYTES", "addresses set aside for segments (not memory)",
                            "16777216..70368744177664", &Config::pool_bytes, 16 * kMiB, std::size_t{1} << 46),
       flag("GRAPNEL_NATIVE_RMA", "use the transport's own put and get where hardware does them", &Config::native_rma),
+      integer<std::size_t>("GRAPNEL_NATIVE_ROW_BYTES", "strided rows at least this long go native, shorter are packed",
+                           "1..1073741824", &Config::native_row_bytes, 1, kGiB),
       flag("GRAPNEL_STATS", "print the operation table when the job ends", &Config::stats),
       log_level(),
   };

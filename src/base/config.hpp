@@ -30,6 +30,7 @@ struct Config {
   std::size_t window_bytes = 1024 * 1024;         ///< unacknowledged request and reply bytes of one origin at one node
   std::size_t pool_bytes = std::size_t{1} << 38;  ///< addresses set aside for segments (not memory)
   bool native_rma = true;                         ///< use the transport's own put and get where hardware does them
+  std::size_t native_row_bytes = 2048;               ///< strided rows at least this long go native
   bool stats = false;                             ///< print the operation table at the end
   std::string log = "warn";
 

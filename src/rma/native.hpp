@@ -21,18 +21,7 @@ namespace grapnel::rma {
 
 class NativePath {
  public:
-  NativePath(progress::Client& client, const transport::Capabilities& capabilities, std::size_t node_count)
-      : client_(client), can_put_(capabilities.native_put), can_get_(capabilities.native_get), unflushed_(node_count) {}
-
-  /// Rows shorter than this are packed into messages instead: one operation of the fabric costs about as much as
-  /// packing this many bytes.
-  static constexpr std::size_t kLeastRowBytes = 2048;
-
-  /// Whether this way takes rows of `row_bytes` (a contiguous transfer is one row of any length).
-  bool takes(OperationKind kind, std::size_t row_bytes, bool contiguous) const {
-    const bool able = kind == OperationKind::put ? can_put_ : kind == OperationKind::get && can_get_;
-    return able && (contiguous || row_bytes >= kLeastRowBytes);
-  }
+  NativePath(progress::Client& client, std::size_t node_count) : client_(client), unflushed_(node_count) {}
 
   Status put(NodeId node, Operation& operation, const segment::RemoteRegion& region, std::uint64_t address,
              ByteView data);
@@ -57,7 +46,6 @@ class NativePath {
   Status run(NodeId node, Operation& operation, const segment::RemoteRegion& region, Send send);
 
   progress::Client& client_;
-  const bool can_put_, can_get_;
   /// The smallest interval around all unflushed puts to a node. The fabric orders nothing, so what overlaps it waits for
   /// a flush; a stream of neighbouring puts does not.
   struct Hull {

@@ -21,16 +21,13 @@ Rma::Rma(const base::Config& config, launch::Launch& launch, progress::Waiting& 
       segments_(segments),
       stripes_(stripes),
       client_(client),
+      ways_(config, transport != nullptr ? transport->capabilities() : transport::Capabilities{}),
       remote_(client != nullptr ? std::make_unique<RemotePath>(*client, config.chunk_bytes) : nullptr),
       local_(static_cast<std::size_t>(launch.size())),
       dirty_until_(launch.nodes().node_count()),
       implicit_(static_cast<std::size_t>(launch.size())) {
   for (const Rank rank : launch.nodes().ranks_of[index(launch.node())]) local_[index(rank)] = 1;
-  if (transport == nullptr || !config.native_rma) return;
-  const transport::Capabilities& fabric = transport->capabilities();
-  if (fabric.native_put || fabric.native_get) {
-    native_ = std::make_unique<NativePath>(*client, fabric, launch.nodes().node_count());
-  }
+  if (ways_.any_native()) native_ = std::make_unique<NativePath>(*client, launch.nodes().node_count());
 }
 
 void Rma::forget_remote_keys() {

@@ -30,6 +30,7 @@
 #include "rma/operation.hpp"
 #include "rma/remote.hpp"
 #include "rma/stripes.hpp"
+#include "rma/ways.hpp"
 #include "segment/segment.hpp"
 
 namespace grapnel::rma {
@@ -171,6 +172,7 @@ class Rma {
   segment::SegmentTable& segments_;
   Stripes& stripes_;
   progress::Client* client_;
+  const Ways ways_;
   std::unique_ptr<RemotePath> remote_;       ///< null in a job of one node
   std::unique_ptr<NativePath> native_;       ///< null where the transport has no native operations
   std::vector<std::uint8_t> local_;          ///< by rank: on my node

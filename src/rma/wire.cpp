@@ -1,10 +1,4 @@
-// Which way a transfer takes over the wire, and what must be complete before it may.
-//
-//   shape                      fabric with native put and get        elsewhere
-//   contiguous put, get        native                                messages
-//   strided, rows >= 2 KiB     native, row by row                    messages, packed
-//   strided, shorter rows      messages, packed                      messages, packed
-//   vector, accumulate, rmw    messages                              messages
+// A transfer goes over the wire, by the way that the table in ways.hpp chooses, once it may.
 //
 // Messages of one origin are applied in order; native operations are ordered by nobody. So a message waits for a flush of
 // the native puts before it, and a native operation for the acknowledgement of the messages before it and for a flush
@@ -32,14 +26,16 @@ Status Rma::by_native(const ContiguousTransfer& what, Operation& operation) {
   const NodeId node = node_of(what.target);
   const auto address = reinterpret_cast<std::uint64_t>(what.remote);
   GRAPNEL_TRY(before_native(node, address, what.bytes));
-  const segment::RemoteRegion& region = *segments_.find_remote(node, address, what.bytes);  // `route` found it
+  const segment::RemoteRegion* found = segments_.find_remote(node, address, what.bytes);
+  if (found == nullptr) return Status(Code::invalid_argument, "the target's memory was freed meanwhile");
+  const segment::RemoteRegion& region = *found;
   auto* local = static_cast<std::byte*>(what.local);
   if (what.kind == OperationKind::put) return native_->put(node, operation, region, address, {local, what.bytes});
   return native_->get(node, operation, region, address, {local, what.bytes});
 }
 
 Status Rma::by_wire(const ContiguousTransfer& what, Operation& operation) {
-  if (native_ && native_->takes(what.kind, what.bytes, true)) return by_native(what, operation);
+  if (ways_.choose(what.kind, Form::contiguous, what.bytes) == WireWay::native) return by_native(what, operation);
   const NodeId node = node_of(what.target);
   GRAPNEL_TRY(before_messages(node));
   const auto address = reinterpret_cast<std::uint64_t>(what.remote);
@@ -56,8 +52,8 @@ Status Rma::by_wire(const StridedTransfer& what, Operation& operation) {
   const Strided local = normalised(*what.local_shape);
   const Strided remote = normalised(*what.remote_shape);
   const auto row_bytes = static_cast<std::size_t>(std::min(local.count[0], remote.count[0]));
-  const bool native = native_ && native_->takes(what.kind, row_bytes, false);
-  if (native || (contiguous(local) && contiguous(remote))) {
+  const WireWay way = ways_.choose(what.kind, Form::strided, row_bytes);
+  if (way == WireWay::native || (contiguous(local) && contiguous(remote))) {
     Status status;
     for_each_run_pair(*what.remote_shape, *what.local_shape,
                       [&](std::int64_t remote_offset, std::int64_t local_offset, std::size_t bytes) {

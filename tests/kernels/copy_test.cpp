@@ -1,6 +1,7 @@
 #include "rma/kernels/copy.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "base/units.hpp"
@@ -145,24 +146,29 @@ TEST(Copy, RowsOfEverySize) {
   }
 }
 
-/// One thread copies words whose parts all say the same number, another polls: a mixture would be a torn word.
+/// One thread copies words whose bytes are all the same, another polls: unequal ones would be a torn word. Goes on
+/// until the poller has looked often enough, wherever the scheduler puts the two.
 template <typename Word, typename CopyWord>
 void expect_never_torn(CopyWord&& copy_word) {
+  constexpr Word kOnes = static_cast<Word>(~Word{0}) / 0xff;  // 0x0101…
   alignas(64) std::atomic<Word> shared{0};
   std::atomic<bool> done{false};
   std::uint64_t torn = 0;
   std::thread poller([&] {
-    constexpr Word kOnes = static_cast<Word>(~Word{0}) / 0xff;   // 0x0101…
-    while (!done.load(std::memory_order_acquire)) {              // partner: the store after the loop below
+    int changes = 0;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+    for (Word last = 0; changes < 20'000 && std::chrono::steady_clock::now() < end;) {
       const Word seen = shared.load(std::memory_order_relaxed);  // partner: copy_word
       torn += seen != static_cast<Word>(kOnes * static_cast<Word>(seen & 0xff));
+      changes += seen != last;
+      last = seen;
     }
+    done.store(true, std::memory_order_release);
   });
-  for (int i = 0; i < 100'000; ++i) {
-    alignas(8) const Word word = static_cast<Word>(static_cast<Word>(~Word{0}) / 0xff * static_cast<Word>(i & 0xff));
+  for (unsigned i = 0; !done.load(std::memory_order_acquire); ++i) {  // partner: the store above
+    alignas(8) const Word word = static_cast<Word>(kOnes * static_cast<Word>(i & 0xff));
     copy_word(&shared, &word);
   }
-  done.store(true, std::memory_order_release);
   poller.join();
   EXPECT_EQ(torn, 0u) << sizeof(Word) << " bytes";
 }

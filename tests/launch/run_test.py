@@ -277,15 +277,27 @@ class Signals(Case):
         self.assertEqual((code, err), (130, "grapnel run: ended by signal 2 (Interrupt)\n"))
 
     def test_stop_and_continue(self):
-        job = self.start("-n", 2, "--", "sh", "-c", "echo $$; sleep 0.5; echo done")
-        ranks = [int(job.stdout.readline()) for _ in range(2)]
+        # Programs that fork nothing: a shell that waits for its vfork to return cannot be seen to stop.
+        job, ranks_of = self.start_staying("sleep", 2, 1)
+        processes = list(ranks_of.values()) + [job.pid]
         job.send_signal(signal.SIGTSTP)
-        time.sleep(0.3)
-        for process in ranks + [job.pid]:
-            with open(f"/proc/{process}/stat") as file:
-                self.assertEqual(file.read().rsplit(")", 1)[1].split()[0], "T")
+        self.wait_for_states(processes, "T")
         job.send_signal(signal.SIGCONT)
-        self.assertEqual(self.finish(job)[0], 0)
+        self.wait_for_states(processes, "SR")
+        job.send_signal(signal.SIGTERM)
+        self.assertEqual(self.finish(job), (143, "grapnel run: ended by signal 15 (Terminated)\n"))
+
+    def wait_for_states(self, processes, states):
+        end = time.monotonic() + 5
+        while True:
+            seen = []
+            for process in processes:
+                with open(f"/proc/{process}/stat") as file:
+                    seen.append(file.read().rsplit(")", 1)[1].split()[0])
+            if all(state in states for state in seen):
+                return
+            self.assertLess(time.monotonic(), end, f"states {seen} and not {states}")
+            time.sleep(0.01)
 
 
 class Kill(Case):
@@ -361,7 +373,8 @@ class Kill(Case):
         mpirun = shutil.which("mpirun.openmpi")
         if mpirun is None:
             self.skipTest("there is no mpirun.openmpi here")
-        for victim, how in ((0, "sleep"), (3, "compute"), (1, "fence")):
+        # Not in a fence: Open MPI's own mpirun with PMIx 4.2 then sometimes crashes or hangs once the ranks have ended.
+        for victim, how in ((0, "sleep"), (3, "compute"), (1, "health")):
             with self.subTest(victim=victim, how=how):
                 job, ranks_of = self.start_staying(how, 4, 2, [mpirun, "--oversubscribe"])
                 os.kill(ranks_of[victim], signal.SIGKILL)

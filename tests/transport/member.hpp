@@ -132,6 +132,7 @@ class Member {
       Tracked& flushed = flush(other);
       EXPECT_TRUE(until([&] { return flushed.ended(); }));
     }
+    peer_.exchange({});
     mailbox_.letters.clear();
     mailbox_.arrived = 0;
   }

@@ -1,0 +1,43 @@
+// Which way a transfer takes over the wire: a table, so that it can be printed, overridden and tested.
+//
+// Overridden by GRAPNEL_NATIVE_RMA (0: messages only) and GRAPNEL_NATIVE_ROW_BYTES.
+// Source: armci-multiprotocol, section 2, figure 2 (active messages or remote copies by request size and shape).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/config.hpp"
+#include "rma/counts.hpp"
+#include "transport/transport.hpp"
+
+namespace grapnel::rma {
+
+enum class WireWay {
+  messages,  ///< packed, cut at a chunk, executed by the target node's server
+  native,    ///< the fabric's own put or get, row by row
+};
+
+enum class Form { contiguous, strided, vector };
+
+class Ways {
+ public:
+  Ways(const base::Config& config, const transport::Capabilities& fabric) : config_(config), fabric_(fabric) {}
+
+  /// `row_bytes`: the length of the contiguous rows.
+  WireWay choose(OperationKind kind, Form form, std::size_t row_bytes) const;
+  /// Whether anything goes native here.
+  bool any_native() const { return config_.native_rma && (fabric_.native_put || fabric_.native_get); }
+
+  struct Row {
+    std::string operation, form, from_row_bytes, way;
+  };
+  /// The table in force, for `grapnel info`.
+  std::vector<Row> rows() const;
+
+ private:
+  const base::Config config_;
+  const transport::Capabilities fabric_;
+};
+
+}  // namespace grapnel::rma

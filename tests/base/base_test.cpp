@@ -1,0 +1,106 @@
+// Status and result, the config table, the codec.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include "base/codec.hpp"
+#include "base/config.hpp"
+#include "base/units.hpp"
+#include "grapnel/status.hpp"
+
+namespace grapnel {
+namespace {
+
+TEST(Status, SuccessIsEmptyAndFailureTalks) {
+  EXPECT_TRUE(Status().ok());
+  EXPECT_EQ(Status().code(), Code::ok);
+  EXPECT_EQ(Status().to_string(), "ok");
+  const Status failure(Code::no_memory, "4 KiB asked, 1 KiB left");
+  const Status copied = failure;
+  EXPECT_EQ(copied.to_string(), "no memory: 4 KiB asked, 1 KiB left");
+  Status moved = std::move(const_cast<Status&>(copied));
+  EXPECT_EQ(moved.code(), Code::no_memory);
+  moved = Status();
+  EXPECT_TRUE(moved.ok());
+  EXPECT_EQ(failure.code(), Code::no_memory);  // the copy's fate is its own
+}
+
+TEST(Result, HoldsOneOrTheOther) {
+  Result<std::string> good(std::string("here"));
+  ASSERT_TRUE(good.ok());
+  EXPECT_EQ(*good, "here");
+  EXPECT_TRUE(good.status().ok());
+  const Result<std::string> bad(Status(Code::refused, "no"));
+  EXPECT_FALSE(bad.ok());
+  EXPECT_EQ(bad.status().code(), Code::refused);
+}
+
+Result<base::Config> read(std::map<std::string, std::string> environment) {
+  return base::Config::from_environment([environment](const char* name) {
+    const auto found = environment.find(name);
+    return found == environment.end() ? nullptr : found->second.c_str();
+  });
+}
+
+TEST(Config, ReadsEveryKindOfSetting) {
+  const auto config = read({{"GRAPNEL_NODES", "3"},
+                            {"GRAPNEL_PROGRESS", "event"},
+                            {"GRAPNEL_STATS", "1"},
+                            {"GRAPNEL_SPIN_NS", "0"},
+                            {"GRAPNEL_LOG", "debug"}});
+  ASSERT_TRUE(config.ok()) << config.status().to_string();
+  EXPECT_EQ(config->nodes, 3);
+  EXPECT_EQ(config->progress, base::ProgressMode::event);
+  EXPECT_TRUE(config->stats);
+  EXPECT_EQ(config->spin_ns, 0u);
+  EXPECT_EQ(config->log, "debug");
+}
+
+TEST(Config, ABadValueIsAnErrorThatSaysWhatIsTaken) {
+  for (const auto& [name, value] : std::map<std::string, std::string>{{"GRAPNEL_NODES", "-1"},
+                                                                       {"GRAPNEL_NODES", "2x"},
+                                                                       {"GRAPNEL_PROGRESS", "sometimes"},
+                                                                       {"GRAPNEL_CHUNK_BYTES", "99999999"},
+                                                                       {"GRAPNEL_LOG", ""}}) {
+    const auto config = read({{name, value}});
+    ASSERT_FALSE(config.ok()) << name << "=" << value;
+    EXPECT_EQ(config.status().code(), Code::invalid_argument);
+    EXPECT_NE(config.status().message().find(name), std::string::npos) << config.status().message();
+    EXPECT_NE(config.status().message().find("it takes"), std::string::npos);
+  }
+}
+
+TEST(Config, TheDefaultsPassThroughTheirOwnTable) {
+  for (const base::Config::Row& row : base::Config().rows()) {
+    EXPECT_EQ(row.value, row.standard);
+    EXPECT_FALSE(row.meaning.empty());
+    const auto config = read({{row.variable, row.standard}});
+    EXPECT_TRUE(config.ok()) << row.variable << ": " << config.status().to_string();
+  }
+}
+
+TEST(Codec, ReadsBackAndStopsAtTheEnd) {
+  base::Encoder encoder;
+  const std::string text = "grapnel";
+  encoder.put(std::uint32_t{7}).put_string(std::as_bytes(std::span(text)));
+  base::Decoder decoder(encoder.view());
+  EXPECT_EQ(decoder.get<std::uint32_t>(), 7u);
+  const auto read_back = decoder.get_string();
+  ASSERT_TRUE(read_back.has_value());
+  EXPECT_EQ(read_back->size(), text.size());
+  EXPECT_FALSE(decoder.get<char>().has_value());
+  base::Decoder lying(base::bytes_of(std::uint64_t{1000}));  // a length without its bytes
+  EXPECT_FALSE(lying.get_string().has_value());
+}
+
+TEST(Units, Round) {
+  EXPECT_EQ(base::round_up(0, 4096), 0u);
+  EXPECT_EQ(base::round_up(1, 4096), 4096u);
+  EXPECT_EQ(base::round_up(9, 3), 9u);
+  EXPECT_EQ(base::divide_up(10, 3), 4u);
+}
+
+}  // namespace
+}  // namespace grapnel
