@@ -18,12 +18,16 @@ namespace grapnel::base {
 enum class ProgressMode { poll, event, adaptive };
 enum class TransportKind { ucx, sim };
 enum class FenceKind { serial, overlapped };
+enum class BarrierKind { plain };
+enum class LockKind { server_queue };
 
 struct Config {
   int nodes = 0;                                   ///< virtual nodes per machine; 0 = the machine is one node
   ProgressMode progress = ProgressMode::adaptive;  ///< how a node's server waits
   TransportKind transport = TransportKind::ucx;
   FenceKind fence = FenceKind::overlapped;
+  BarrierKind barrier = BarrierKind::plain;          ///< the only one so far
+  LockKind lock = LockKind::server_queue;            ///< the only one so far
   std::uint32_t fence_window = 16;                ///< fence requests in flight at once
   std::uint64_t spin_ns = 20'000;                 ///< how long a waiter spins before it sleeps
   std::size_t chunk_bytes = 64 * 1024;            ///< data in one message at most

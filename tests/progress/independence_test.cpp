@@ -24,9 +24,9 @@ bool compute_until(Runtime& g, void* word, std::uint64_t value) {
 }  // namespace
 
 WORLD_TEST_ON(Independence, OperationsEndWhileTheTargetSleeps, shapes_from(2)) {
-  const auto memory = g.allocate(4096);
+  const auto memory = g.allocate(16 * static_cast<std::size_t>(g.size()));
   ASSERT_TRUE(memory.ok());
-  constexpr std::uint64_t kNap_ns = 300 * base::kMillisecond_ns;
+  constexpr std::uint64_t kNap_ns = base::kSecond_ns;
   EXPECT_OK(g.barrier());
   const Rank sleeper{g.size() - 1};
   os::Host& host = *RuntimeAccess::parts(g).host;
@@ -36,11 +36,12 @@ WORLD_TEST_ON(Independence, OperationsEndWhileTheTargetSleeps, shapes_from(2)) {
     const std::uint64_t start_ns = host.now_ns();
     const double one = 1;
     double got = 0;
-    EXPECT_OK(g.accumulate(ElementType::float64, nullptr, &one, memory->on(sleeper), sizeof one, sleeper));
+    char* mine = static_cast<char*>(memory->on(sleeper)) + 16 * index(g.rank());
+    EXPECT_OK(g.accumulate(ElementType::float64, nullptr, &one, mine, sizeof one, sleeper));
     EXPECT_OK(g.fence(sleeper));
-    EXPECT_OK(g.get(memory->on(sleeper), &got, sizeof got, sleeper));
-    EXPECT_GE(got, 1);
-    EXPECT_TRUE(g.fetch_and_add(static_cast<char*>(memory->on(sleeper)) + 8, 1, Width::bits64, sleeper).ok());
+    EXPECT_OK(g.get(mine, &got, sizeof got, sleeper));
+    EXPECT_EQ(got, 1);
+    EXPECT_TRUE(g.fetch_and_add(mine + 8, 1, Width::bits64, sleeper).ok());
     EXPECT_LT(host.now_ns() - start_ns, kNap_ns) << "waited for the sleeping target";
   }
   EXPECT_OK(g.barrier());

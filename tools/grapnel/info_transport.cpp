@@ -1,12 +1,38 @@
 // The part of `grapnel info` that comes from the transport layer and from the table of protocols.
-#include <ucp/api/ucp.h>
-
 #include "info.hpp"
+#include "runtime/protocols.hpp"
+#include "transport/ucx/ucx_capabilities.hpp"
 
 namespace grapnel::tool {
+namespace {
 
-std::vector<Section> transport_sections(const base::Config&) {
-  return {{"transports", {{"transport", "library"}, {"ucx", std::string("UCX ") + ucp_get_version_string()}}}};
+const char* yes(bool value) { return value ? "yes" : "no"; }
+
+}  // namespace
+
+std::vector<Section> transport_sections(const base::Config& config) {
+  std::vector<Section> sections;
+  Section found{"transports found (ucx)", {{"transport", "device", "native put", "native get", "notices deaths", "done by"}}};
+  if (const auto transports = transport::describe_transports()) {
+    for (const transport::TransportRow& row : *transports) {
+      found.rows.push_back({row.name, row.device, yes(row.native_put), yes(row.native_get),
+                            yes(row.detects_dead_peers), row.how});
+    }
+  } else {
+    found.rows.push_back({"none", transports.status().to_string(), "", "", "", ""});
+  }
+  sections.push_back(std::move(found));
+  Section protocols{"protocols between virtual nodes here", {{"operation", "form", "rows from (bytes)", "way"}}};
+  if (const auto table = runtime::protocol_table(config)) {
+    protocols.title += " (" + table->transport + ")";
+    for (const auto& row : table->rows) {
+      protocols.rows.push_back({row.operation, row.form, row.from_row_bytes, row.way});
+    }
+  } else {
+    protocols.rows.push_back({"none", table.status().to_string(), "", ""});
+  }
+  sections.push_back(std::move(protocols));
+  return sections;
 }
 
 }  // namespace grapnel::tool

@@ -1,0 +1,68 @@
+// A rank that stays busy in some way until it is ended: what the kill tests kill. runtime_probe stay HOW
+//
+// It prints "ready RANK PID" when it has begun. Calls that fail because another rank died are left to the launcher's
+// message; the rank then waits to be ended.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "grapnel/runtime.hpp"
+
+namespace {
+
+using grapnel::Rank;
+using grapnel::Runtime;
+using grapnel::Status;
+
+Rank neighbour(const Runtime& g) { return Rank{(static_cast<int>(grapnel::index(g.rank())) + 1) % g.size()}; }
+
+// One round of what this rank does; a failure ends the rounds.
+Status one_round(Runtime& g, const std::string& how, const grapnel::Memory& memory, std::vector<std::byte>& block) {
+  const Rank next = neighbour(g);
+  if (how == "barrier") return g.barrier();
+  if (how == "put") return g.put(block.data(), memory.on(next), block.size(), next);
+  if (how == "get") return g.get(memory.on(next), block.data(), block.size(), next);
+  if (how == "atomic") return g.fetch_and_add(memory.on(Rank{0}), 1, grapnel::Width::bits64, Rank{0}).status();
+  if (how == "accumulate") {
+    const Status added = g.accumulate(grapnel::ElementType::float64, nullptr, block.data(), memory.on(Rank{0}),
+                                      block.size(), Rank{0});
+    return added.ok() ? g.fence_all() : added;
+  }
+  if (how == "lock") {
+    const Status locked = g.lock(0, Rank{0});
+    return locked.ok() ? g.unlock(0, Rank{0}) : locked;
+  }
+  if (how == "allocate") {
+    const auto more = g.allocate(4096);
+    return more ? g.free(*more) : more.status();
+  }
+  volatile double sink = 0;
+  for (int i = 0; i < 1000000; ++i) sink = i;
+  return {};  // compute
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3 || std::strcmp(argv[1], "stay") != 0) {
+    std::fprintf(stderr, "usage: runtime_probe stay HOW\n");
+    return 2;
+  }
+  auto started = Runtime::start();
+  if (!started) {
+    std::fprintf(stderr, "%s\n", started.status().to_string().c_str());
+    return 1;
+  }
+  Runtime& g = **started;
+  std::vector<std::byte> block(256 * 1024);
+  auto memory = g.allocate(block.size());
+  if (!memory || !g.create_locks(1).ok() || !g.barrier().ok()) return 1;
+  std::printf("ready %zu %d\n", grapnel::index(g.rank()), static_cast<int>(::getpid()));
+  std::fflush(stdout);
+  while (one_round(g, argv[2], *memory, block).ok()) {
+  }
+  for (;;) ::pause();
+}
