@@ -42,7 +42,7 @@ TEST(Measurement, SurvivesItsLine) {
 }
 
 TEST(Measurement, OtherLinesAreNone) {
-  for (const char* line : {"", "hello", "grapnel-bench-row\ta", "grapnel-bench-row\ta\tns\tlower\tx\t1\t2\t3\t"}) {
+  for (const char* line : {"", "hello", "grapnel-bench-row\ta", "grapnel-bench-row\ta\tns\tlower\tx\t1\t2\t3\t0\t"}) {
     EXPECT_FALSE(from_line(line)) << line;
   }
 }
@@ -92,6 +92,14 @@ TEST(Bars, EveryKindBecomesABoundOfTheRatio) {
 }
 
 TEST(Bars, ARowWithoutABarDoesNotPass) { EXPECT_FALSE(judge(measured(1, 1), nullptr)->pass); }
+
+TEST(Bars, ARowWhoseLimitWasDisturbedDoesNotPass) {
+  const Bar bar{"a/b", Bar::Kind::ratio_max, 1.5};
+  Measurement m = measured(1, 1);
+  EXPECT_TRUE(judge(m, &bar)->pass);
+  m.disturbed = true;
+  EXPECT_FALSE(judge(*from_line(to_line(m)), &bar)->pass);
+}
 
 TEST(Bars, ABarMustFitItsRow) {
   const Bar ratio{"a/b", Bar::Kind::ratio_max, 1}, value{"a/b", Bar::Kind::value_max, 1};

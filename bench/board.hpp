@@ -1,0 +1,78 @@
+// A page that all processes of a measurement share beside Grapnel, so that steering it costs the runtime nothing: who
+// conducts tells the others what to do, and they sleep in the kernel until then.
+//
+//   conductor: issue(command) ─▶ followers: next(seen) … done(result) ─▶ conductor: wait_done()
+//
+// The memory is a memfd of the coordinator; the ranks open it by its name under /proc, which works while it lives.
+// Threads: one conductor at a time.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace grapnel::bench {
+
+enum class Command : std::uint32_t {
+  rest,      ///< sleep until the next one
+  compute,   ///< until the next one; done as soon as it has begun
+  work,      ///< a fixed amount of computation; the result is its time, ns
+  cpu_time,  ///< the result is this process's processor time so far, ns
+  share,     ///< this rank's part of the common work; the result is rank 0's time, ns
+  quit,
+};
+
+struct BoardPage {
+  std::atomic<std::uint32_t> command{0};  ///< sequence · 16 + Command; a futex
+  std::atomic<std::uint32_t> done{0};     ///< the last `command` that was done; a futex
+  std::atomic<std::uint64_t> result{0};
+  std::atomic<std::uint32_t> joined{0};  ///< 1 when the job is ready; a futex
+  // For limits/raw_ucx.h: which instance's server shall be awake (a futex), which one is, and their addresses.
+  std::uint32_t raw_phase = 0, raw_awake = 0;
+  static constexpr std::size_t kAddressBytes = 2048;
+  char raw_address[2][kAddressBytes] = {};
+};
+
+class Board {
+ public:
+  static Board create();
+  /// `path` as `path()` of the one that created it. Any failure ends the process.
+  static Board open(const std::string& path);
+  Board(Board&& other) noexcept;
+  Board(const Board&) = delete;
+  Board& operator=(const Board&) = delete;
+  ~Board();
+
+  std::string path() const;
+  BoardPage& page() { return *page_; }
+
+  /// The number of the command.
+  std::uint32_t issue(Command command);
+  /// False when `alive` says that nobody will answer any more (it is asked every 100 ms).
+  bool wait_done(const std::function<bool()>& alive = {});
+  std::uint64_t result() const { return page_->result.load(std::memory_order_relaxed); }  // ordered by `done`
+  /// issue, wait_done, result.
+  std::uint64_t ask(Command command);
+
+  /// Sleeps until a command other than `seen` is there; changes `seen`.
+  Command next(std::uint32_t& seen);
+  bool is_current(std::uint32_t seen) const { return page_->command.load(std::memory_order_acquire) == seen; }
+  void done(std::uint32_t seen, std::uint64_t result);
+
+  void announce_joined();
+  bool wait_joined(const std::function<bool()>& alive);
+
+  /// Wakes server `number` of limits/raw_ucx.h (0: all sleep) and waits until it is so.
+  void raw_phase(std::uint32_t number);
+  void end_raw();
+
+ private:
+  Board(int descriptor, BoardPage* page) : descriptor_(descriptor), page_(page) {}
+
+  int descriptor_;
+  BoardPage* page_;
+};
+
+}  // namespace grapnel::bench

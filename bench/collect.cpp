@@ -1,0 +1,143 @@
+#include "collect.hpp"
+
+#include <fmt/format.h>
+
+#include "board.hpp"
+#include "jobs.hpp"
+#include "pairs.hpp"
+#include "rank.hpp"
+
+namespace grapnel::bench {
+namespace {
+
+using OnRow = std::function<void(const Measurement&)>;
+
+const std::string kSim = "sim/gets_100/1ms_delay";
+const std::string kOversubscribed = "oversubscribed/8_ranks_4_nodes";
+constexpr int kJobTimeout_s = 240;
+
+bool wants(const RmaOptions& options, const std::string& name) {
+  return name.find(options.filter) != std::string::npos;
+}
+
+bool wants_any(const RmaOptions& options, const JobKind& kind) {
+  for (const Task& task : kind.tasks) {
+    if (wants(options, task.name)) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> job_command(const JobKind& kind, const RmaOptions& options, const Board& board) {
+  std::vector<std::string> command = {beside("grapnel"),
+                                      "run",
+                                      "-n",
+                                      std::to_string(kind.ranks),
+                                      "--nodes",
+                                      std::to_string(kind.nodes),
+                                      "--timeout",
+                                      std::to_string(kJobTimeout_s),
+                                      "--",
+                                      beside("grapnel-bench"),
+                                      "rank",
+                                      kind.name,
+                                      "--board",
+                                      board.path(),
+                                      "--runs",
+                                      std::to_string(options.effort.pairs)};
+  if (!options.filter.empty()) command.insert(command.end(), {"--filter", options.filter});
+  if (options.effort.quick) command.emplace_back("--quick");
+  return command;
+}
+
+bool read_rows(Job& job, const OnRow& on_row) {
+  while (const auto line = job.next_line()) {
+    if (const auto measurement = from_line(*line)) {
+      on_row(*measurement);
+    } else {
+      fmt::print(stderr, "{}\n", *line);
+    }
+  }
+  return job.finish();
+}
+
+bool run_job(const JobKind& kind, const RmaOptions& options, const OnRow& on_row) {
+  const Board board = Board::create();
+  Job job(job_command(kind, options, board));
+  return read_rows(job, on_row);
+}
+
+// ---- the same work by 2 ranks and by 8: both jobs are there, and take turns ----
+
+struct ShareJob {
+  ShareJob(const JobKind& kind, const RmaOptions& options)
+      : board(Board::create()), job(job_command(kind, options, board)) {}
+  bool join() {
+    return board.wait_joined([this] { return job.is_alive(); });
+  }
+  bool run(double& time_ns) {
+    board.issue(Command::share);
+    if (!board.wait_done([this] { return job.is_alive(); })) return false;
+    time_ns = static_cast<double>(board.result());
+    return true;
+  }
+  bool end() {
+    board.issue(Command::quit);
+    return read_rows(job, [](const Measurement&) {});
+  }
+  Board board;
+  Job job;
+};
+
+bool oversubscribed(const RmaOptions& options, const OnRow& on_row) {
+  ShareJob two(job_kind("share_2"), options);
+  ShareJob eight(job_kind("share_8"), options);
+  if (!two.join() || !eight.join()) return false;
+  Samples samples;
+  for (int i = -1; i < options.effort.pairs; ++i) {
+    Pair pair{};
+    if (!two.run(pair.limit) || !eight.run(pair.ours)) return false;
+    if (i >= 0) samples.add(pair);  // the first is warm-up
+  }
+  const Pair middle = middle_pair(samples.pairs, Compare::ratio);
+  Measurement m{.name = kOversubscribed, .unit = "ms"};
+  m.value = middle.ours * 1e-6;
+  m.limit = middle.limit * 1e-6;
+  m.runs = static_cast<int>(samples.pairs.size());
+  m.disturbed = middle.limit > kDisturbed * samples.least_limit;
+  on_row(m);
+  const bool two_well = two.end();
+  return eight.end() && two_well;
+}
+
+bool run_sim(const RmaOptions& options, const OnRow& on_row) {
+  Job job({beside("grapnel-bench-sim"), kSim, std::to_string(options.effort.pairs)});
+  return read_rows(job, on_row);
+}
+
+}  // namespace
+
+std::vector<std::string> rma_rows(const std::string& filter) {
+  const RmaOptions options{.filter = filter, .effort = {}};
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    if (wants(options, name)) names.push_back(name);
+  };
+  for (const JobKind& kind : job_kinds()) {
+    for (const Task& task : kind.tasks) add(task.name);
+  }
+  add(kSim);
+  add(kOversubscribed);
+  return names;
+}
+
+bool collect_rma(const RmaOptions& options, const OnRow& on_row) {
+  bool all_well = true;
+  for (const JobKind& kind : job_kinds()) {
+    if (wants_any(options, kind)) all_well &= run_job(kind, options, on_row);
+  }
+  if (wants(options, kSim)) all_well &= run_sim(options, on_row);
+  if (wants(options, kOversubscribed)) all_well &= oversubscribed(options, on_row);
+  return all_well;
+}
+
+}  // namespace grapnel::bench

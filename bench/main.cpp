@@ -1,0 +1,139 @@
+// grapnel-bench: measures Grapnel beside what the machine can do, and judges.
+//
+//   grapnel-bench rma [--json FILE] [--check] [--filter TEXT] [--quick] [--runs N] [--bars FILE]
+//
+// `grapnel-bench rank …` is what its jobs run.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "bars.hpp"
+#include "bars_text.hpp"
+#include "collect.hpp"
+#include "rank.hpp"
+#include "report.hpp"
+
+namespace {
+
+using namespace grapnel::bench;
+
+struct Options {
+  RmaOptions rma;
+  int runs = 0;  ///< 0: the default
+  std::string json;
+  std::string bars;
+  bool check = false;
+};
+
+constexpr int kPairs = 61;
+constexpr int kPairsQuick = 31;
+
+std::string bars_text(const std::string& path) {
+  if (path.empty()) return kBarsText;
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) fail(grapnel::Status(grapnel::Code::invalid_argument, "cannot read " + path));
+  return text.str();
+}
+
+void warn_of_company() {
+  double load = 0;
+  const unsigned cpus = std::thread::hardware_concurrency();
+  if (::getloadavg(&load, 1) != 1 || load < 0.5) return;
+  fmt::print(stderr, "grapnel-bench: the machine is not idle (load {:.1f} on {} processors): expect noise\n", load,
+             cpus);
+}
+
+Row judged(const std::vector<Bar>& bars, const Measurement& measurement) {
+  const auto bar = find_bar(bars, measurement.name);
+  if (!bar) fail(bar.status());
+  auto row = judge(measurement, *bar);
+  if (!row) fail(row.status());
+  return *row;
+}
+
+// The rows that fall short and those that are missing, one line each.
+std::vector<std::string> shortfalls(const std::vector<Row>& rows, const std::string& filter) {
+  std::vector<std::string> lines;
+  for (const std::string& name : rma_rows(filter)) {
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.measured.name == name; });
+    if (row == rows.end()) {
+      lines.push_back(name + ": was not measured");
+    } else if (row->measured.disturbed) {
+      lines.push_back(name +
+                      ": its limit was disturbed, so nothing follows; measure again when the machine is quieter");
+    } else if (!row->pass) {
+      lines.push_back(fmt::format("{}: {:.4g} {} against {:.4g}, ratio {:.3f}; the bar is {}", name,
+                                  row->measured.value, row->measured.unit, row->limit, row->ratio, row->bar_text));
+    }
+  }
+  return lines;
+}
+
+bool write_json(const std::string& path, const std::vector<Row>& rows) {
+  std::ofstream file(path);
+  file << to_json("rma", rows);
+  file.close();
+  if (!file) fmt::print(stderr, "grapnel-bench: cannot write {}\n", path);
+  return !file.fail();
+}
+
+int run_rma(Options options) {
+  options.rma.effort.pairs = options.runs > 0 ? options.runs : options.rma.effort.quick ? kPairsQuick : kPairs;
+  if (rma_rows(options.rma.filter).empty()) {
+    fmt::print(stderr, "grapnel-bench: no row of rma holds \"{}\"\n", options.rma.filter);
+    return 2;
+  }
+  const auto bars = read_bars(bars_text(options.bars), "rma");
+  if (!bars) fail(bars.status());
+  warn_of_company();
+  std::vector<Row> rows;
+  fmt::print("{}\n", table_heading());
+  const bool all_well = collect_rma(options.rma, [&](const Measurement& measurement) {
+    rows.push_back(judged(*bars, measurement));
+    fmt::print("{}\n", table_line(rows.back()));
+    std::fflush(stdout);
+  });
+  if (!all_well) fmt::print(stderr, "grapnel-bench: a job failed\n");
+  if (!options.json.empty() && !write_json(options.json, rows)) return 1;
+  const auto lines = shortfalls(rows, options.rma.filter);
+  fmt::print("\n{} rows, {} short of their bars\n", rows.size(), lines.size());
+  for (const std::string& line : lines) fmt::print("  {}\n", line);
+  return all_well && (lines.empty() || !options.check) ? 0 : 1;
+}
+
+void add_effort(CLI::App& command, Options& options) {
+  command.add_option("--filter", options.rma.filter, "only rows whose name holds this text");
+  command.add_flag("--quick", options.rma.effort.quick, "shorter: within a minute");
+  command.add_option("--runs", options.runs, "pairs of a row (default 61, quick 31)")->check(CLI::Range(3, 100000));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Grapnel's measurements: each beside the limit that this machine sets"};
+  app.require_subcommand(1);
+  Options options;
+  CLI::App* const rma = app.add_subcommand("rma", "One-sided operations, inside a node and between nodes");
+  add_effort(*rma, options);
+  rma->add_option("--json", options.json, "write the rows there too");
+  rma->add_option("--bars", options.bars, "instead of bench/bars.toml as it was built in");
+  rma->add_flag("--check", options.check, "exit 1 when a row falls short of its bar");
+  RankOptions rank_options;
+  CLI::App* const rank = app.add_subcommand("rank", "")->group("");
+  rank->add_option("job", rank_options.job)->required();
+  rank->add_option("--board", rank_options.board)->required();
+  add_effort(*rank, options);
+  CLI11_PARSE(app, argc, argv);
+  if (*rma) return run_rma(options);
+  rank_options.filter = options.rma.filter;
+  rank_options.effort = options.rma.effort;
+  rank_options.effort.pairs = options.runs;
+  return run_rank(rank_options);
+}

@@ -1,0 +1,148 @@
+#include "rank.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "limits/raw_ucx.h"
+#include "pairs.hpp"
+#include "scenarios/shared_work.hpp"
+
+namespace grapnel::bench {
+namespace {
+
+constexpr std::size_t kRawSegmentBytes = 136 * 1024;
+
+// ---- what followers do ----
+
+double compute(double x) {
+  for (int i = 0; i < 2000; ++i) x = x * 1.0000001 + 1e-9;
+  return x;
+}
+
+void compute_until_next(const Board& board, std::uint32_t seen) {
+  volatile double x = 1;
+  while (board.is_current(seen)) x = compute(1 + x * 1e-9);
+}
+
+// About 50 ms.
+std::uint64_t work_ns() {
+  volatile double x = 1;
+  const std::uint64_t begin_ns = now_ns();
+  for (int i = 0; i < 8000; ++i) x = compute(1 + x * 1e-9);
+  return now_ns() - begin_ns;
+}
+
+void follow(Session& s) {
+  std::uint32_t seen = 0;
+  for (;;) {
+    switch (s.board.next(seen)) {
+      case Command::rest: s.board.done(seen, 0); break;
+      case Command::compute:
+        s.board.done(seen, 0);
+        compute_until_next(s.board, seen);
+        break;
+      case Command::work: s.board.done(seen, work_ns()); break;
+      case Command::cpu_time: s.board.done(seen, processor_time_ns()); break;
+      case Command::share: {
+        const std::uint64_t time_ns = do_share(s);
+        if (index(s.g.rank()) == 0) s.board.done(seen, time_ns);
+        break;
+      }
+      case Command::quit: return;
+    }
+  }
+}
+
+// ---- what rank 0 does ----
+
+void measure(Session& s, const JobKind& kind, const std::string& filter) {
+  for (const Task& task : kind.tasks) {
+    if (task.name.find(filter) == std::string::npos) continue;
+    Measurement measured = task.measure(s);
+    measured.name = task.name;
+    fmt::print("{}\n", to_line(measured));
+    std::fflush(stdout);
+  }
+  s.board.issue(Command::quit);
+}
+
+// ---- UCX by itself, beside the runtime: rank 1 serves, rank 0 asks ----
+
+void open_raw(Session& s) {
+  BoardPage& page = s.board.page();
+  const bool serves = s.g.rank() == Session::kTarget;
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    s.raw[i] = raw_ucx_open(i == 0 ? 0 : kRawSegmentBytes);
+    if (!serves) continue;
+    raw_ucx_address(s.raw[i], page.raw_address[i], BoardPage::kAddressBytes);
+    raw_ucx_serve(s.raw[i], i + 1, &page.raw_phase, &page.raw_awake);
+  }
+  must(s.g.barrier());
+  for (std::uint32_t i = 0; i < 2 && !serves; ++i) raw_ucx_connect(s.raw[i], page.raw_address[i]);
+}
+
+void close_raw(Session& s) {
+  const bool serves = s.g.rank() == Session::kTarget;
+  for (std::uint32_t i = 0; i < 2 && !serves; ++i) {
+    s.board.raw_phase(i + 1);
+    raw_ucx_close(s.raw[i]);
+  }
+  if (!serves) s.board.end_raw();
+  for (std::uint32_t i = 0; i < 2 && serves; ++i) raw_ucx_close(s.raw[i]);
+}
+
+std::vector<Task> joined(std::vector<Task> one, std::vector<Task> other) {
+  one.insert(one.end(), other.begin(), other.end());
+  return one;
+}
+
+}  // namespace
+
+const std::vector<JobKind>& job_kinds() {
+  constexpr std::size_t kMiB = 1 << 20;
+  static const std::vector<JobKind> kinds = {
+      {"same_node", 2, 1, 12 * kMiB, false, joined(same_node_tasks(), bandwidth_tasks())},
+      {"two_nodes", 2, 2, 2 * kMiB, true, two_nodes_tasks()},
+      {"busy_target", 2, 2, kMiB, false, busy_target_tasks()},
+      {"share_2", 2, 2, kMiB, false, {}},
+      {"share_8", 8, 4, kMiB, false, {}}};
+  return kinds;
+}
+
+const JobKind& job_kind(const std::string& name) {
+  for (const JobKind& kind : job_kinds()) {
+    if (kind.name == name) return kind;
+  }
+  fail(Status(Code::invalid_argument, fmt::format("no job is named {}", name)));
+}
+
+int run_rank(const RankOptions& options) {
+  const JobKind& kind = job_kind(options.job);
+  auto started = Runtime::start();
+  if (!started) fail(started.status());
+  Runtime& g = **started;
+  if (g.size() != kind.ranks || g.node_count() != kind.nodes) {
+    fail(Status(Code::invalid_argument, fmt::format("{} needs {} ranks on {} nodes and has {} on {}", kind.name,
+                                                    kind.ranks, kind.nodes, g.size(), g.node_count())));
+  }
+  auto memory = g.allocate(kind.memory_bytes);
+  if (!memory) fail(memory.status());
+  Board board = Board::open(options.board);
+  Session session{.g = g, .board = board, .memory = *memory, .effort = options.effort};
+  if (kind.raw_ucx) open_raw(session);
+  must(g.barrier());
+  const bool conducts = index(g.rank()) == 0 && !kind.tasks.empty();
+  if (index(g.rank()) == 0) board.announce_joined();
+  if (conducts) {
+    measure(session, kind, options.filter);
+  } else {
+    follow(session);
+  }
+  if (kind.raw_ucx) close_raw(session);
+  must(g.finish());
+  return 0;
+}
+
+}  // namespace grapnel::bench

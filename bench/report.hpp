@@ -1,0 +1,18 @@
+// The rows as a table for people and as JSON for programs.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bars.hpp"
+
+namespace grapnel::bench {
+
+/// {"schema":1,"rows":[…]}; what a row does not have (p99, a bar) is null.
+std::string to_json(const std::string& scenario, const std::vector<Row>& rows);
+
+std::string table_heading();
+std::string table_line(const Row& row);
+
+}  // namespace grapnel::bench

@@ -1,0 +1,24 @@
+#include "session.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <cstring>
+
+namespace grapnel::bench {
+
+constexpr std::size_t kPageBytes = 4096;
+
+void fail(const Status& status) {
+  fmt::print(stderr, "grapnel-bench: an operation failed: {}\n", status.to_string());
+  std::exit(1);
+}
+
+PageBuffer::PageBuffer(std::size_t bytes) {
+  bytes = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kPageBytes, bytes)));
+  if (memory_ == nullptr) fail(Status(Code::no_memory, fmt::format("no buffer of {} bytes", bytes)));
+  std::memset(memory_.get(), 1, bytes);
+}
+
+}  // namespace grapnel::bench

@@ -1,0 +1,67 @@
+// What a measuring rank has at hand, and what a row is to it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "board.hpp"
+#include "grapnel/runtime.hpp"
+#include "measurement.hpp"
+
+struct raw_ucx;
+
+namespace grapnel::bench {
+
+struct Effort {
+  int pairs = 61;      ///< of a row; rows of nanoseconds take a multiple, since theirs cost nothing
+  bool quick = false;  ///< shorter batches
+};
+
+/// Rank 0 measures, rank 1 is the target and does what the board says.
+struct Session {
+  Runtime& g;
+  Board& board;
+  Memory memory;
+  Effort effort;
+  raw_ucx* raw[2] = {};  ///< UCX by itself, numbers 1 and 2 on the board: default segments, large ones; or null
+
+  static constexpr Rank kTarget{1};
+  std::byte* remote() const { return static_cast<std::byte*>(memory.on(kTarget)); }
+};
+
+/// One row: its name, and how rank 0 measures it.
+struct Task {
+  std::string name;
+  std::function<Measurement(Session&)> measure;
+};
+
+/// Ends the job: a measurement whose operation failed says nothing.
+[[noreturn]] void fail(const Status& status);
+inline void must(const Status& status) {
+  if (!status.ok()) [[unlikely]]
+    fail(status);
+}
+
+/// Memory at the beginning of a page, filled; the page offset is then the caller's to choose.
+class PageBuffer {
+ public:
+  explicit PageBuffer(std::size_t bytes);
+  std::byte* at(std::size_t offset) const { return memory_.get() + offset; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<std::byte[], Free> memory_;
+};
+
+// The rows of each job: scenarios/*.cpp.
+std::vector<Task> same_node_tasks();
+std::vector<Task> bandwidth_tasks();
+std::vector<Task> two_nodes_tasks();
+std::vector<Task> busy_target_tasks();
+
+}  // namespace grapnel::bench
