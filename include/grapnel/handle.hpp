@@ -16,8 +16,8 @@ struct Piece {
   std::size_t bytes = 0;
 };
 
-/// Names nonblocking operations that one waits for together. Started operations join it until `wait`; then it is as new.
-/// An aggregate handle keeps puts, or gets, to one target and sends them together at `wait`.
+/// Names nonblocking operations that one waits for together. Started operations join it until `wait`; then it is as
+/// new. An aggregate handle keeps puts, or gets, to one target and sends them together at `wait`.
 class Handle {
  public:
   Handle() = default;

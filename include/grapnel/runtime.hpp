@@ -105,7 +105,8 @@ class GRAPNEL_API Runtime {
   Status get(std::span<const Piece> pieces, Rank target);
   Status accumulate(ElementType type, const void* scale, std::span<const Piece> pieces, Rank target);
 
-  // --- nonblocking: start, then wait; handle null: joins the implicit ones. Local memory stays untouched until then ---
+  // --- nonblocking: start, then wait; handle null: joins the implicit ones. Local memory stays untouched until then
+  // ---
   Status start_put(const void* source, void* remote, std::size_t bytes, Rank target, Handle* handle = nullptr);
   Status start_get(const void* remote, void* destination, std::size_t bytes, Rank target, Handle* handle = nullptr);
   Status start_accumulate(ElementType type, const void* scale, const void* source, void* remote, std::size_t bytes,

@@ -26,15 +26,15 @@ struct Config {
   ProgressMode progress = ProgressMode::adaptive;  ///< how a node's server waits
   TransportKind transport = TransportKind::ucx;
   FenceKind fence = FenceKind::overlapped;
-  BarrierKind barrier = BarrierKind::plain;          ///< the only one so far
-  LockKind lock = LockKind::server_queue;            ///< the only one so far
+  BarrierKind barrier = BarrierKind::plain;       ///< the only one so far
+  LockKind lock = LockKind::server_queue;         ///< the only one so far
   std::uint32_t fence_window = 16;                ///< fence requests in flight at once
   std::uint64_t spin_ns = 20'000;                 ///< how long a waiter spins before it sleeps
   std::size_t chunk_bytes = 64 * 1024;            ///< data in one message at most
   std::size_t window_bytes = 1024 * 1024;         ///< unacknowledged request and reply bytes of one origin at one node
   std::size_t pool_bytes = std::size_t{1} << 38;  ///< addresses set aside for segments (not memory)
   bool native_rma = true;                         ///< use the transport's own put and get where hardware does them
-  std::size_t native_row_bytes = 2048;               ///< strided rows at least this long go native
+  std::size_t native_row_bytes = 2048;            ///< strided rows at least this long go native
   bool stats = false;                             ///< print the operation table at the end
   std::string log = "warn";
 

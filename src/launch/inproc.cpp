@@ -151,14 +151,15 @@ Result<Bytes> InprocLaunch::lookup(Rank rank, std::string_view key) {
 
 Status InprocLaunch::send_descriptor(Rank to, std::uint64_t tag, const os::Descriptor& descriptor) {
   if (index(to) >= world_.inboxes_.size() || nodes().node_of[index(to)] != node()) {
-    return Status(Code::invalid_argument, fmt::format("rank {} is not on the node of rank {}; a descriptor stays on its "
-                                                      "node",
-                                                      index(to), index(rank_)));
+    return Status(Code::invalid_argument,
+                  fmt::format("rank {} is not on the node of rank {}; a descriptor stays on its "
+                              "node",
+                              index(to), index(rank_)));
   }
   os::Descriptor copy(::fcntl(descriptor.number(), F_DUPFD_CLOEXEC, 0));
   if (!copy.valid()) {
-    return Status(Code::system, fmt::format("descriptor {} cannot be duplicated: {}", descriptor.number(),
-                                            std::strerror(errno)));
+    return Status(Code::system,
+                  fmt::format("descriptor {} cannot be duplicated: {}", descriptor.number(), std::strerror(errno)));
   }
   InprocWorld::Inbox& inbox = world_.inboxes_[index(to)];
   {
@@ -187,8 +188,8 @@ Result<os::Descriptor> InprocLaunch::receive_descriptor(std::uint64_t tag) {
     }
     GRAPNEL_TRY(health());
     if (host_.now_ns() >= give_up_ns) {
-      return Status(Code::timed_out, fmt::format("no descriptor with tag {:#x} for rank {} within 30 s", tag,
-                                                 index(rank_)));
+      return Status(Code::timed_out,
+                    fmt::format("no descriptor with tag {:#x} for rank {} within 30 s", tag, index(rank_)));
     }
     host_.wait(inbox.arrivals, seen, kSlice_ns);
   }

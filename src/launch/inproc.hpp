@@ -1,8 +1,8 @@
 // N ranks as threads of one process: the launcher of simulated worlds and of the thread sanitizer's.
 //
 // Nodes are contiguous blocks of ranks (make_node_map); the ranks of a node share its node memory and its address pool,
-// as processes of a node would. All waiting goes through the rank's Host, in slices after which the health is looked at;
-// no lock is held meanwhile, so a scheduler that runs one thread at a time is never blocked.
+// as processes of a node would. All waiting goes through the rank's Host, in slices after which the health is looked
+// at; no lock is held meanwhile, so a scheduler that runs one thread at a time is never blocked.
 //
 // Stricter than the launchers: a published value stays invisible until the next fence is complete.
 //

@@ -1,8 +1,8 @@
 // Who is in the job and where: rank, size, node map; exchange of small values; the node's shared memory; liveness.
 //
-// Implementations: `pmix` (any PMIx launcher: `grapnel run`, mpirun, srun), `single` (no launcher: one rank), `inproc` (N ranks as
-// threads of one process, for the simulator and the thread sanitizer). Everything here is for start-up, allocation
-// and the end of the job; nothing on a communication path calls it, but for `health`.
+// Implementations: `pmix` (any PMIx launcher: `grapnel run`, mpirun, srun), `single` (no launcher: one rank), `inproc`
+// (N ranks as threads of one process, for the simulator and the thread sanitizer). Everything here is for start-up,
+// allocation and the end of the job; nothing on a communication path calls it, but for `health`.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ namespace grapnel::launch {
 
 /// Which rank sits where. Nodes are numbered in the order of their lowest rank; ranks of a node ascend.
 struct NodeMap {
-  std::vector<NodeId> node_of;                ///< by rank
-  std::vector<std::vector<Rank>> ranks_of;    ///< by node; [0] is the node's leader, whose process runs the server
-  std::vector<std::string> machine_of;        ///< by node: a machine's identity (host name, boot id, network namespace)
+  std::vector<NodeId> node_of;              ///< by rank
+  std::vector<std::vector<Rank>> ranks_of;  ///< by node; [0] is the node's leader, whose process runs the server
+  std::vector<std::string> machine_of;      ///< by node: a machine's identity (host name, boot id, network namespace)
 
   std::size_t node_count() const { return ranks_of.size(); }
   Rank leader(NodeId node) const { return ranks_of[index(node)].front(); }
@@ -84,8 +84,8 @@ class Launch {
 
   /// Hands a descriptor to another rank of this node under a tag that both know; returns when it is under way.
   virtual Status send_descriptor(Rank to, std::uint64_t tag, const os::Descriptor& descriptor) = 0;
-  /// Waits for the descriptor that a rank of this node sends under `tag`; those with other tags are kept for later calls.
-  /// Errors: peer_dead, timed_out after 30 s.
+  /// Waits for the descriptor that a rank of this node sends under `tag`; those with other tags are kept for later
+  /// calls. Errors: peer_dead, timed_out after 30 s.
   virtual Result<os::Descriptor> receive_descriptor(std::uint64_t tag) = 0;
 
   /// ok, or peer_dead naming who died. One load; any thread.

@@ -54,8 +54,7 @@ Result<transport::EndpointId> Client::endpoint(NodeId node) {
 
 Result<transport::Sent> Client::send(NodeId node, const Order& order) {
   Peer& peer = peers_[index(node)];
-  const auto charge =
-      static_cast<std::uint32_t>(kRequestCharge + std::max(order.payload.size(), order.reply_bytes));
+  const auto charge = static_cast<std::uint32_t>(kRequestCharge + std::max(order.payload.size(), order.reply_bytes));
   const auto endpoint_or = endpoint(node);
   if (!endpoint_or) return endpoint_or.status();
   if (peer.charged + charge - peer.released > peer.server.window_bytes) [[unlikely]] {
@@ -114,8 +113,7 @@ void Client::on_message(const transport::Message& message) {
   const auto header = decoder.get<ReplyHeader>();
   const bool ours = header && header->secret == launch_.job_secret() && header->node >= 0 &&
                     static_cast<std::size_t>(header->node) < peers_.size() &&
-                    header->body_bytes == decoder.rest().size() &&
-                    header->payload_bytes == message.payload.size();
+                    header->body_bytes == decoder.rest().size() && header->payload_bytes == message.payload.size();
   if (!ours) return base::log_warn("dropped a message that is no reply of this job's servers");
   take_counts(peers_[static_cast<std::size_t>(header->node)], *header);
   if (header->code == ReplyCode::counts) return;
@@ -127,9 +125,9 @@ void Client::on_message(const transport::Message& message) {
 void Client::on_endpoint_failure(transport::EndpointId endpoint, const Status& why) {
   for (std::size_t node = 0; node < peers_.size(); ++node) {
     if (!peers_[node].connected || peers_[node].endpoint != endpoint) continue;
-    failure_ = Status(Code::peer_dead, fmt::format("the connection to node {} (rank {}) broke: {}", node,
-                                                   index(launch_.nodes().leader(NodeId(static_cast<int>(node)))),
-                                                   why.message()));
+    failure_ = Status(Code::peer_dead,
+                      fmt::format("the connection to node {} (rank {}) broke: {}", node,
+                                  index(launch_.nodes().leader(NodeId(static_cast<int>(node)))), why.message()));
   }
 }
 

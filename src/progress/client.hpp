@@ -50,9 +50,9 @@ struct OnReply {
 struct Order {
   HandlerId handler = 0;
   ByteView body;
-  ByteView payload;               ///< untouched until `sent`, or until the call returned with Sent::done
-  std::size_t reply_bytes = 0;    ///< payload of the reply at most; takes window too
-  OnReply on_reply;               ///< none: no reply
+  ByteView payload;             ///< untouched until `sent`, or until the call returned with Sent::done
+  std::size_t reply_bytes = 0;  ///< payload of the reply at most; takes window too
+  OnReply on_reply;             ///< none: no reply
   transport::Completion sent;
 };
 
@@ -147,9 +147,9 @@ class Client final : public transport::MessageSink {
   std::mutex mutex_;
   std::atomic<int> others_{0};  ///< threads that wait for `mutex_`
   std::unique_ptr<transport::Worker> worker_;
-  std::vector<Peer> peers_;     ///< by node
-  std::vector<Slot> slots_;     ///< by the low half of a token, less one
-  std::uint32_t free_slot_ = 0; ///< index + 1 of the first free slot; 0: none
+  std::vector<Peer> peers_;      ///< by node
+  std::vector<Slot> slots_;      ///< by the low half of a token, less one
+  std::uint32_t free_slot_ = 0;  ///< index + 1 of the first free slot; 0: none
   Status failure_;
   std::atomic<std::uint64_t> messages_{0}, payload_bytes_{0};
 };

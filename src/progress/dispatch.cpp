@@ -52,7 +52,8 @@ void Server::on_message(const transport::Message& message) {
                     body.size() <= handler->most_body_bytes && (!handler->answers || header.token != 0);
   if (!fits) {
     // It came from one of ours, so its sender waits for the count: it must be settled like any other.
-    static const Handler refuse{"an unknown or misshapen request", 0, kMaxBodyBytes, false, [](Request&) { return Outcome::refused; }};
+    static const Handler refuse{"an unknown or misshapen request", 0, kMaxBodyBytes, false,
+                                [](Request&) { return Outcome::refused; }};
     handler = &refuse;
   }
   execute_or_park(origin, *handler, header, body, message.payload);
@@ -116,15 +117,15 @@ void Server::answer_later(Rank to, std::uint64_t token, ByteView body) {
 void Server::report_counts(Origin& origin) {
   if (origin.counts_in_flight) return;  // its completion comes back here
   origin.counts_in_flight = true;
-  const transport::Completion sent{[](void* context, const Status&) {
-                                     auto& self = *static_cast<Origin*>(context);
-                                     self.counts_in_flight = false;
-                                     if (self.released - self.reported_released >=
-                                         self.server->config_.window_bytes / 2) {
-                                       self.server->report_counts(self);
-                                     }
-                                   },
-                                   &origin};
+  const transport::Completion sent{
+      [](void* context, const Status&) {
+        auto& self = *static_cast<Origin*>(context);
+        self.counts_in_flight = false;
+        if (self.released - self.reported_released >= self.server->config_.window_bytes / 2) {
+          self.server->report_counts(self);
+        }
+      },
+      &origin};
   reply(origin, ReplyCode::counts, 0, origin.handled, origin.released, {}, {}, sent);
 }
 
@@ -144,8 +145,7 @@ void Server::reply(Origin& origin, ReplyCode code, std::uint64_t token, std::uin
   std::byte front[transport::kMaxHeaderBytes];
   std::memcpy(front, &header, sizeof header);
   if (!body.empty()) std::memcpy(front + sizeof header, body.data(), body.size());
-  const auto result =
-      worker_->reply(origin.path, ByteView(front, sizeof header + body.size()), payload, sent);
+  const auto result = worker_->reply(origin.path, ByteView(front, sizeof header + body.size()), payload, sent);
   // A reply that cannot be sent has a dead client behind it; whoever waits for `sent` is told now.
   const bool over = !result || *result == transport::Sent::done;
   if (!result) base::log_debug("a reply could not be sent: {}", result.status().to_string());

@@ -58,9 +58,7 @@ class HandlerTable {
   /// Before the server starts. Every number once.
   void add(HandlerId id, Handler handler);
   /// Null where nobody registered.
-  const Handler* find(HandlerId id) const {
-    return id < kHandlerLimit && handlers_[id].run ? &handlers_[id] : nullptr;
-  }
+  const Handler* find(HandlerId id) const { return id < kHandlerLimit && handlers_[id].run ? &handlers_[id] : nullptr; }
 
  private:
   std::array<Handler, kHandlerLimit> handlers_;

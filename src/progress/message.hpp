@@ -3,9 +3,9 @@
 //   request := RequestHeader body payload         client → server
 //   reply   := ReplyHeader body payload           server → client
 //
-// `body` is the handler's own structure, `payload` its data; both lengths are in the header and are checked against what
-// arrived before a handler sees them. Counts are cumulative and never go back, so a later reply makes an earlier one
-// redundant and waiting compares with ≥.
+// `body` is the handler's own structure, `payload` its data; both lengths are in the header and are checked against
+// what arrived before a handler sees them. Counts are cumulative and never go back, so a later reply makes an earlier
+// one redundant and waiting compares with ≥.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,13 @@ inline constexpr HandlerId kCountsHandler = 0;
 
 /// Two independent lengths and a charge stand in both, so that a truncated or padded message is noticed.
 struct RequestHeader {
-  std::uint64_t secret = 0;         ///< the job's; a message without it is dropped
+  std::uint64_t secret = 0;  ///< the job's; a message without it is dropped
   HandlerId handler = 0;
   std::uint16_t body_bytes = 0;
-  std::int32_t origin = 0;          ///< rank of the sender
+  std::int32_t origin = 0;  ///< rank of the sender
   std::uint32_t payload_bytes = 0;
-  std::uint32_t charge = 0;         ///< window bytes that this request takes until it is handled
-  std::uint64_t token = 0;          ///< the client's name for whom the reply is; 0: no reply wanted
+  std::uint32_t charge = 0;  ///< window bytes that this request takes until it is handled
+  std::uint64_t token = 0;   ///< the client's name for whom the reply is; 0: no reply wanted
 };
 
 enum class ReplyCode : std::uint16_t {
@@ -43,12 +43,12 @@ struct ReplyHeader {
   std::uint64_t secret = 0;
   ReplyCode code = ReplyCode::counts;
   std::uint16_t body_bytes = 0;
-  std::int32_t node = 0;            ///< whose server speaks
+  std::int32_t node = 0;  ///< whose server speaks
   std::uint32_t payload_bytes = 0;
-  std::uint32_t refused = 0;        ///< requests without a reply of their own that this server refused so far
+  std::uint32_t refused = 0;  ///< requests without a reply of their own that this server refused so far
   std::uint64_t token = 0;
-  std::uint64_t handled = 0;        ///< requests of this origin that are applied, cumulative
-  std::uint64_t released = 0;       ///< their charges, cumulative
+  std::uint64_t handled = 0;   ///< requests of this origin that are applied, cumulative
+  std::uint64_t released = 0;  ///< their charges, cumulative
 };
 
 /// The most that a handler's own structure may take.

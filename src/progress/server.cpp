@@ -8,9 +8,7 @@
 
 namespace grapnel::progress {
 
-Bytes ServerDescription::encode() const {
-  return base::Encoder().put(window_bytes).put_string(worker_address).take();
-}
+Bytes ServerDescription::encode() const { return base::Encoder().put(window_bytes).put_string(worker_address).take(); }
 
 Result<ServerDescription> ServerDescription::decode(ByteView bytes) {
   base::Decoder decoder(bytes);
@@ -85,8 +83,7 @@ bool Server::retry_parked() {
   for (Origin& origin : origins_) {
     while (!origin.parked.empty()) {
       Parked& first = origin.parked.front();
-      const Outcome outcome =
-          execute(origin, *first.handler, first.header, first.body, first.payload, first.resume);
+      const Outcome outcome = execute(origin, *first.handler, first.header, first.body, first.payload, first.resume);
       if (outcome == Outcome::retry) break;
       const RequestHeader header = first.header;
       origin.held -= header.charge;

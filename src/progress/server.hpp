@@ -1,8 +1,9 @@
-// A node's server: the thread that executes what remote ranks ask of this node's memory, so that its ranks never need to.
+// A node's server: the thread that executes what remote ranks ask of this node's memory, so that its ranks never need
+// to.
 //
 // It lives in the process of the node's leader, which has every segment of the node mapped, and owns the node's receive
-// worker. Its loop: take messages, execute them, retry what had to wait, give the window back, and when there is nothing
-// to do wait as the progress mode says. Handlers never wait.
+// worker. Its loop: take messages, execute them, retry what had to wait, give the window back, and when there is
+// nothing to do wait as the progress mode says. Handlers never wait.
 //
 // Invariants:
 //  1. Requests of one origin are executed in the order they came; while one is parked, later ones queue behind it.

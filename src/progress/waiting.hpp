@@ -1,7 +1,7 @@
 // The one wait policy: spin shortly, then sleep, and look at the job's health between sleeps.
 //
-// A wait is on one thing: on a worker (its messages) or on a word (another rank's store). It spins for about the cost of
-// a wake-up, and only while no more threads of this node spin than the node's share of the machine's CPUs; then it
+// A wait is on one thing: on a worker (its messages) or on a word (another rank's store). It spins for about the cost
+// of a wake-up, and only while no more threads of this node spin than the node's share of the machine's CPUs; then it
 // sleeps in the transport or on the futex, 250 ms at most, and looks whether the job still lives. No clock is read
 // unless there is something to wait for.
 #pragma once
@@ -42,8 +42,8 @@ class Waiting {
       seen = word.load(std::memory_order_acquire);
       return ready(seen);
     };
-    return wait(look, [] { return false; },
-                [&](std::uint64_t timeout_ns) { host_.wait(word, seen, timeout_ns); });
+    return wait(
+        look, [] { return false; }, [&](std::uint64_t timeout_ns) { host_.wait(word, seen, timeout_ns); });
   }
 
   /// A bounded spin for a server or a waiter. `may_spin` is false when the node's CPUs are taken by other spinners.

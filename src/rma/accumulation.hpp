@@ -1,4 +1,5 @@
-// Accumulate into this node's memory, stripe by stripe; used by local ranks (which wait) and the server (which does not).
+// Accumulate into this node's memory, stripe by stripe; used by local ranks (which wait) and the server (which does
+// not).
 #pragma once
 
 #include <algorithm>
@@ -9,8 +10,8 @@
 
 namespace grapnel::rma {
 
-/// How many bytes from `target` on may be added under the stripe of `target`, `bytes` at most. An element that straddles
-/// a stripe's end belongs to the stripe where it begins, for everybody.
+/// How many bytes from `target` on may be added under the stripe of `target`, `bytes` at most. An element that
+/// straddles a stripe's end belongs to the stripe where it begins, for everybody.
 inline std::size_t stripe_run_bytes(const std::byte* target, std::size_t bytes, std::size_t element) {
   const std::size_t left = Stripes::kStripeBytes - reinterpret_cast<std::uintptr_t>(target) % Stripes::kStripeBytes;
   return std::min(bytes, (left + element - 1) / element * element);

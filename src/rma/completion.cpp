@@ -26,8 +26,8 @@ Status Rma::gather(Operation& operation, const StridedTransfer& what) {
 }
 
 Status Rma::gather(Operation& operation, const VectorTransfer& what) {
-  const bool other = operation.aggregate &&
-                     (operation.aggregate->kind != what.kind || operation.aggregate->target != what.target);
+  const bool other =
+      operation.aggregate && (operation.aggregate->kind != what.kind || operation.aggregate->target != what.target);
   if (other) GRAPNEL_TRY(send_aggregate(operation));
   if (!operation.aggregate) operation.aggregate = std::make_unique<Aggregate>(Aggregate{what.kind, what.target, {}});
   auto& pieces = operation.aggregate->pieces;
@@ -138,8 +138,8 @@ Status Rma::fence_messages(const std::vector<NodeId>& nodes) {
       [&] { return std::all_of(nodes.begin(), nodes.end(), [&](NodeId node) { return acknowledged(node); }); }));
   for (const NodeId node : nodes) {
     if (const std::uint32_t count = client_->take_refused(node); count > 0 && refused.ok()) {
-      refused = Status(Code::refused, fmt::format("node {} refused {} writes of this rank; its log says why",
-                                                  index(node), count));
+      refused = Status(Code::refused,
+                       fmt::format("node {} refused {} writes of this rank; its log says why", index(node), count));
     }
   }
   return refused;

@@ -12,9 +12,7 @@ inline constexpr int kOperationKinds = 4;
 /// Plain loads and stores of atomics: two threads that count at once may lose one, none may tear.
 class Count {
  public:
-  void add(std::uint64_t n) {
-    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-  }
+  void add(std::uint64_t n) { value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed); }
   std::uint64_t value() const { return value_.load(std::memory_order_relaxed); }
 
  private:

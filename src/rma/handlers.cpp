@@ -102,7 +102,8 @@ progress::Outcome Handlers::get_strided(Request& request) {
 
 progress::Outcome Handlers::accumulate_strided(Request& request) {
   const auto body = request.body_as<StridedBody>();
-  if (!is_element_type(static_cast<int>(body.arithmetic.type)) || body.bytes != request.payload.size() || !holds(body)) {
+  if (!is_element_type(static_cast<int>(body.arithmetic.type)) || body.bytes != request.payload.size() ||
+      !holds(body)) {
     return Outcome::refused;
   }
   const std::size_t element = element_bytes(body.arithmetic.type);
@@ -118,8 +119,8 @@ progress::Outcome Handlers::accumulate_strided(Request& request) {
     for_each_run(body.shape, body.first + done, body.bytes - done, [&](std::int64_t offset, std::size_t length) {
       if (!taken) return;
       std::uint64_t part = 0;
-      taken = try_accumulate(holder, body.arithmetic, at(body.base) + offset, request.payload.data() + done, length,
-                             part);
+      taken =
+          try_accumulate(holder, body.arithmetic, at(body.base) + offset, request.payload.data() + done, length, part);
       done += part;
     });
     if (!taken) return Outcome::retry;
@@ -141,8 +142,8 @@ bool Handlers::holds_runs(const VectorBody& body, ByteView runs, std::size_t ele
 progress::Outcome Handlers::put_vector(Request& request) {
   const auto body = request.body_as<VectorBody>();
   const std::size_t runs_bytes = body.runs * sizeof(VectorRun);
-  if (body.runs > request.payload.size() / sizeof(VectorRun) ||
-      request.payload.size() - runs_bytes != body.bytes || !holds_runs(body, request.payload, 1)) {
+  if (body.runs > request.payload.size() / sizeof(VectorRun) || request.payload.size() - runs_bytes != body.bytes ||
+      !holds_runs(body, request.payload, 1)) {
     return Outcome::refused;
   }
   const std::byte* data = request.payload.data() + runs_bytes;
@@ -174,8 +175,8 @@ progress::Outcome Handlers::get_vector(Request& request) {
 progress::Outcome Handlers::accumulate_vector(Request& request) {
   const auto body = request.body_as<VectorBody>();
   const std::size_t runs_bytes = body.runs * sizeof(VectorRun);
-  if (!is_element_type(static_cast<int>(body.arithmetic.type)) || body.runs > request.payload.size() / sizeof(VectorRun) ||
-      request.payload.size() - runs_bytes != body.bytes ||
+  if (!is_element_type(static_cast<int>(body.arithmetic.type)) ||
+      body.runs > request.payload.size() / sizeof(VectorRun) || request.payload.size() - runs_bytes != body.bytes ||
       !holds_runs(body, request.payload, element_bytes(body.arithmetic.type))) {
     return Outcome::refused;
   }

@@ -74,7 +74,7 @@ struct RmwBody {
   RmwOperation operation{};
   std::uint32_t width_bytes = 0;  ///< 4 or 8
   std::int64_t operand = 0;
-  std::int64_t expected = 0;      ///< compare_and_swap only
+  std::int64_t expected = 0;  ///< compare_and_swap only
 };
 
 static_assert(sizeof(StridedBody) <= progress::kMaxBodyBytes);

@@ -46,12 +46,12 @@ class NativePath {
   Status run(NodeId node, Operation& operation, const segment::RemoteRegion& region, Send send);
 
   progress::Client& client_;
-  /// The smallest interval around all unflushed puts to a node. The fabric orders nothing, so what overlaps it waits for
-  /// a flush; a stream of neighbouring puts does not.
+  /// The smallest interval around all unflushed puts to a node. The fabric orders nothing, so what overlaps it waits
+  /// for a flush; a stream of neighbouring puts does not.
   struct Hull {
     std::uint64_t begin = 0, end = 0;
   };
-  std::vector<Hull> unflushed_;  ///< by node
+  std::vector<Hull> unflushed_;                                          ///< by node
   std::map<std::uint64_t, std::unique_ptr<transport::RemoteKey>> keys_;  ///< by region id
 };
 

@@ -21,11 +21,11 @@ struct Aggregate {
 };
 
 struct Operation {
-  std::uint32_t pending = 0;     ///< messages that still read our memory, or replies that still write it
-  bool must_drain = false;       ///< something was sent since the last drain
-  NodeId node{};                 ///< where, when `must_drain` and not `several_nodes`
+  std::uint32_t pending = 0;  ///< messages that still read our memory, or replies that still write it
+  bool must_drain = false;    ///< something was sent since the last drain
+  NodeId node{};              ///< where, when `must_drain` and not `several_nodes`
   bool several_nodes = false;
-  Status failure;                ///< the first
+  Status failure;  ///< the first
   std::unique_ptr<Aggregate> aggregate;
 
   void sent_to(NodeId to) {

@@ -105,7 +105,8 @@ Result<std::int64_t> RemotePath::rmw(NodeId node, const RmwBody& body) {
     return waited;
   }
   if (answer->refused) {
-    return Status(Code::refused, fmt::format("node {} refused an atomic operation at {:#x}", index(node), body.address));
+    return Status(Code::refused,
+                  fmt::format("node {} refused an atomic operation at {:#x}", index(node), body.address));
   }
   return answer->old_value;
 }

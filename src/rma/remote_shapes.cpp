@@ -54,8 +54,8 @@ class RemotePath::PieceCursor {
       const std::size_t most = (room - sizeof(VectorRun)) / element_bytes_ * element_bytes_;
       const std::size_t bytes = std::min(piece.bytes - offset_, most);
       if (bytes > 0) {
-        cut.push_back({static_cast<std::byte*>(piece.local) + offset_,
-                       static_cast<std::byte*>(piece.remote) + offset_, bytes});
+        cut.push_back(
+            {static_cast<std::byte*>(piece.local) + offset_, static_cast<std::byte*>(piece.remote) + offset_, bytes});
         room -= sizeof(VectorRun) + bytes;
         data_bytes_ += bytes;
       }
@@ -100,8 +100,7 @@ Status RemotePath::send_pieces(NodeId node, Operation& operation, OperationKind 
       rma::copy(out, piece.local, piece.bytes);
       out += piece.bytes;
     }
-    GRAPNEL_TRY(
-        send_packed(node, put ? kPutVectorHandler : kAccumulateVectorHandler, base::bytes_of(body), packed));
+    GRAPNEL_TRY(send_packed(node, put ? kPutVectorHandler : kAccumulateVectorHandler, base::bytes_of(body), packed));
   }
   return {};
 }

@@ -65,19 +65,17 @@ Scale one_of(ElementType type) {
 
 Result<Rma::Way> Rma::route(const void* remote, std::size_t bytes, Rank target, const char* what) const {
   if (static_cast<std::size_t>(target) >= local_.size()) {
-    return Status(Code::invalid_argument,
-                  fmt::format("{}: rank {} is outside the job (0…{})", what, static_cast<int>(target),
-                              local_.size() - 1));
+    return Status(Code::invalid_argument, fmt::format("{}: rank {} is outside the job (0…{})", what,
+                                                      static_cast<int>(target), local_.size() - 1));
   }
   if (bytes == 0) return Way::nothing;
   const bool local = is_local(target);
-  const bool held = local ? segments_.contains(remote, bytes)
-                          : segments_.find_remote(node_of(target), reinterpret_cast<std::uintptr_t>(remote), bytes) !=
-                                nullptr;
+  const bool held =
+      local ? segments_.contains(remote, bytes)
+            : segments_.find_remote(node_of(target), reinterpret_cast<std::uintptr_t>(remote), bytes) != nullptr;
   if (!held) {
-    return Status(Code::invalid_argument,
-                  fmt::format("{}: {} bytes at {} of rank {} lie outside every segment", what, bytes, remote,
-                              index(target)));
+    return Status(Code::invalid_argument, fmt::format("{}: {} bytes at {} of rank {} lie outside every segment", what,
+                                                      bytes, remote, index(target)));
   }
   return local ? Way::shared : Way::wire;
 }

@@ -1,6 +1,7 @@
 // One-sided operations of one rank: by load and store inside the node, by messages to the node's server elsewhere.
 //
-//   put(target)  ── target on my node ──▶ bounds (one load) ─▶ copy                      no lock, no message, no call back
+//   put(target)  ── target on my node ──▶ bounds (one load) ─▶ copy                      no lock, no message, no call
+//   back
 //                └─ elsewhere ─────────▶ RemotePath ─▶ client ─▶ the node's server ─▶ copy there
 //
 // What is complete on return, and the order of operations: include/grapnel/runtime.hpp.
@@ -173,14 +174,14 @@ class Rma {
   Stripes& stripes_;
   progress::Client* client_;
   const Ways ways_;
-  std::unique_ptr<RemotePath> remote_;       ///< null in a job of one node
-  std::unique_ptr<NativePath> native_;       ///< null where the transport has no native operations
-  std::vector<std::uint8_t> local_;          ///< by rank: on my node
-  std::vector<std::uint64_t> dirty_until_;   ///< by node: requests issued up to my last write there
+  std::unique_ptr<RemotePath> remote_;      ///< null in a job of one node
+  std::unique_ptr<NativePath> native_;      ///< null where the transport has no native operations
+  std::vector<std::uint8_t> local_;         ///< by rank: on my node
+  std::vector<std::uint64_t> dirty_until_;  ///< by node: requests issued up to my last write there
   std::array<OperationCounts, kOperationKinds> counts_;
   HandleTable handles_;
-  std::vector<Operation> implicit_;          ///< by target rank
-  std::uint32_t fence_unanswered_ = 0;       ///< counts asked for; a member, so that late answers find it
+  std::vector<Operation> implicit_;     ///< by target rank
+  std::uint32_t fence_unanswered_ = 0;  ///< counts asked for; a member, so that late answers find it
 };
 
 }  // namespace grapnel::rma

@@ -7,8 +7,7 @@ Status StripeHolder::wait_for(os::Word& word) {
   // many costs less than one too few.
   return waiting_.on_word(word, [&](std::uint32_t& seen) {
     if (seen == 0) return word.compare_exchange_strong(seen, mark_ | kSleepers, std::memory_order_acquire);
-    if ((seen & kSleepers) == 0 &&
-        word.compare_exchange_strong(seen, seen | kSleepers, std::memory_order_relaxed)) {
+    if ((seen & kSleepers) == 0 && word.compare_exchange_strong(seen, seen | kSleepers, std::memory_order_relaxed)) {
       seen |= kSleepers;
     }
     return false;

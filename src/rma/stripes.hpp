@@ -82,7 +82,8 @@ class StripeHolder {
 
   void release() {
     if (held_ == nullptr) return;
-    if (held_->exchange(0, std::memory_order_release) & kSleepers) [[unlikely]] waiting_.host().wake(*held_);
+    if (held_->exchange(0, std::memory_order_release) & kSleepers) [[unlikely]]
+      waiting_.host().wake(*held_);
     held_ = nullptr;
   }
 

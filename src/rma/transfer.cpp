@@ -90,7 +90,8 @@ Status Rma::accumulate(ElementType type, const void* scale, const void* source, 
   const auto how = arithmetic(type, scale, bytes);
   if (!how) return how.status();
   const ContiguousTransfer what{OperationKind::accumulate, *how, const_cast<void*>(source), remote, bytes, target};
-  if (in_reach(remote, bytes, target)) [[likely]] return by_shared_memory(what);
+  if (in_reach(remote, bytes, target)) [[likely]]
+    return by_shared_memory(what);
   const auto way = route(remote, bytes, target, "accumulate");
   if (!way) return way.status();
   return run_blocking(what, *way);

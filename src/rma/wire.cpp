@@ -1,8 +1,8 @@
 // A transfer goes over the wire, by the way that the table in ways.hpp chooses, once it may.
 //
-// Messages of one origin are applied in order; native operations are ordered by nobody. So a message waits for a flush of
-// the native puts before it, and a native operation for the acknowledgement of the messages before it and for a flush
-// where it may touch what an unflushed put touched.
+// Messages of one origin are applied in order; native operations are ordered by nobody. So a message waits for a flush
+// of the native puts before it, and a native operation for the acknowledgement of the messages before it and for a
+// flush where it may touch what an unflushed put touched.
 #include <algorithm>
 
 #include "rma/rma.hpp"
@@ -55,15 +55,15 @@ Status Rma::by_wire(const StridedTransfer& what, Operation& operation) {
   const WireWay way = ways_.choose(what.kind, Form::strided, row_bytes);
   if (way == WireWay::native || (contiguous(local) && contiguous(remote))) {
     Status status;
-    for_each_run_pair(*what.remote_shape, *what.local_shape,
-                      [&](std::int64_t remote_offset, std::int64_t local_offset, std::size_t bytes) {
-                        if (!status.ok()) return;
-                        status = by_wire(ContiguousTransfer{what.kind, what.arithmetic,
-                                                            static_cast<std::byte*>(what.local) + local_offset,
-                                                            static_cast<std::byte*>(what.remote) + remote_offset,
-                                                            bytes, what.target},
-                                         operation);
-                      });
+    for_each_run_pair(
+        *what.remote_shape, *what.local_shape,
+        [&](std::int64_t remote_offset, std::int64_t local_offset, std::size_t bytes) {
+          if (!status.ok()) return;
+          status =
+              by_wire(ContiguousTransfer{what.kind, what.arithmetic, static_cast<std::byte*>(what.local) + local_offset,
+                                         static_cast<std::byte*>(what.remote) + remote_offset, bytes, what.target},
+                      operation);
+        });
     return status;
   }
   const NodeId node = node_of(what.target);

@@ -1,7 +1,7 @@
 // The composition root: builds the layers of one rank in order, and takes them down in the opposite one.
 //
-// `Runtime::start` gives it the real machine; the tests give it a simulated one. Nothing below holds a global, so N ranks
-// can live in one process.
+// `Runtime::start` gives it the real machine; the tests give it a simulated one. Nothing below holds a global, so N
+// ranks can live in one process.
 #pragma once
 
 #include <functional>

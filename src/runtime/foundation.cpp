@@ -14,8 +14,7 @@ base::LogLevel level_of(const std::string& name) {
   return base::LogLevel::warn;
 }
 
-Result<std::shared_ptr<transport::Transport>> make_transport(const base::Config& config,
-                                                             const launch::Launch& launch) {
+Result<std::shared_ptr<transport::Transport>> make_transport(const base::Config& config, const launch::Launch& launch) {
   if (config.transport == base::TransportKind::sim) {
     return Status(Code::unavailable, "GRAPNEL_TRANSPORT=sim joins ranks of one process; separate processes need ucx");
   }

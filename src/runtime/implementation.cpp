@@ -133,7 +133,8 @@ Status Runtime::Implementation::create_locks(int count) {
   auto memory = allocate(sync::Locks::bytes_for(count));
   if (!memory) return memory.status();
   std::vector<sync::TicketWord*> words;
-  for (int rank = 0; rank < launch->size(); ++rank) words.push_back(static_cast<sync::TicketWord*>(memory->on(Rank(rank))));
+  for (int rank = 0; rank < launch->size(); ++rank)
+    words.push_back(static_cast<sync::TicketWord*>(memory->on(Rank(rank))));
   const Status opened = locks->open(count, std::move(words));
   if (!opened.ok()) {
     GRAPNEL_TRY(free(memory->local()));
@@ -152,7 +153,8 @@ Status Runtime::Implementation::destroy_locks() {
 std::vector<OperationCount> Runtime::Implementation::operation_counts() const {
   std::vector<OperationCount> rows;
   for (int kind = 0; kind < rma::kOperationKinds; ++kind) {
-    rows.push_back(runtime::row_of(static_cast<rma::OperationKind>(kind), rma->counts(static_cast<rma::OperationKind>(kind))));
+    rows.push_back(
+        runtime::row_of(static_cast<rma::OperationKind>(kind), rma->counts(static_cast<rma::OperationKind>(kind))));
   }
   return rows;
 }

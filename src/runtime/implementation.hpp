@@ -24,8 +24,8 @@
 
 namespace grapnel {
 
-/// The members' order is the layers' order; destruction goes backwards. Every rank of a node builds them alike, so their
-/// words lie at the same places of the node memory.
+/// The members' order is the layers' order; destruction goes backwards. Every rank of a node builds them alike, so
+/// their words lie at the same places of the node memory.
 class Runtime::Implementation {
  public:
   static Result<std::unique_ptr<Implementation>> build(runtime::Foundation foundation);

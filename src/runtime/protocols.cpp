@@ -2,9 +2,20 @@
 
 #include "launch/launch.hpp"
 #include "rma/ways.hpp"
+#include "transport/ucx/ucx_capabilities.hpp"
 #include "transport/ucx/ucx_transport.hpp"
 
 namespace grapnel::runtime {
+
+Result<std::vector<TransportFound>> transports_found() {
+  const auto rows = transport::describe_transports();
+  if (!rows) return rows.status();
+  std::vector<TransportFound> found;
+  for (const transport::TransportRow& row : *rows) {
+    found.push_back({row.name, row.device, row.native_put, row.native_get, row.detects_dead_peers, row.how});
+  }
+  return found;
+}
 
 Result<ProtocolTable> protocol_table(const base::Config& config) {
   const launch::NodeMap two_nodes = launch::make_node_map({"here", "here"}, 2);

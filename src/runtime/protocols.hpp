@@ -1,4 +1,4 @@
-// Which way each operation takes over the wire, as `grapnel info` prints it.
+// What this machine's transports can do, and which way each operation takes over the wire: for `grapnel info`.
 #pragma once
 
 #include <string>
@@ -9,8 +9,18 @@
 
 namespace grapnel::runtime {
 
+/// A transport on a device of this machine.
+struct TransportFound {
+  std::string name, device;
+  bool native_put = false, native_get = false, notices_deaths = false;
+  std::string done_by;  ///< who carries out a put or get
+};
+
+/// Milliseconds. Errors: system.
+Result<std::vector<TransportFound>> transports_found();
+
 struct ProtocolTable {
-  std::string transport;  ///< what was chosen between virtual nodes of this machine
+  std::string transport;  ///< what is chosen between virtual nodes of this machine
   struct Row {
     std::string operation, form, from_row_bytes, way;
   };

@@ -35,8 +35,8 @@ OperationCount row_of(rma::OperationKind kind, const rma::OperationCounts& count
 Bytes encode(const std::vector<OperationCount>& rows) {
   base::Encoder encoder;
   for (const OperationCount& row : rows) {
-    encoder.put(Numbers{row.shared_operations, row.shared_bytes, row.wire_operations, row.wire_bytes,
-                        row.wire_messages});
+    encoder.put(
+        Numbers{row.shared_operations, row.shared_bytes, row.wire_operations, row.wire_bytes, row.wire_messages});
   }
   return encoder.take();
 }

@@ -117,8 +117,8 @@ Status Runtime::start_accumulate(ElementType type, const void* scale, const void
 }
 Status Runtime::start_put(const void* source, const Strided& source_shape, void* remote, const Strided& remote_shape,
                           Rank target, Handle* handle) {
-  return implementation_->rma->start(
-      strided(OperationKind::put, source, source_shape, remote, remote_shape, target), handle);
+  return implementation_->rma->start(strided(OperationKind::put, source, source_shape, remote, remote_shape, target),
+                                     handle);
 }
 Status Runtime::start_get(const void* remote, const Strided& remote_shape, void* destination,
                           const Strided& destination_shape, Rank target, Handle* handle) {

@@ -9,15 +9,15 @@ Barrier::Barrier(launch::Launch& launch, progress::Waiting& waiting, progress::C
     : launch_(launch), waiting_(waiting), client_(client), words_(launch.node_memory().carve<Words>(1).front()) {}
 
 void Barrier::add_handlers(progress::HandlerTable& table) {
-  table.add(kBarrierHandler, {"barrier", sizeof(BarrierBody), sizeof(BarrierBody), false,
-                              [this](progress::Request& request) {
-                                const auto body = request.body_as<BarrierBody>();
-                                if (body.round >= kMaxRounds) return progress::Outcome::refused;
-                                // release: pairs with the waiter's acquire in Waiting::on_word.
-                                words_.heard[body.round].fetch_add(1, std::memory_order_release);
-                                waiting_.host().wake(words_.heard[body.round]);
-                                return progress::Outcome::done;
-                              }});
+  table.add(kBarrierHandler,
+            {"barrier", sizeof(BarrierBody), sizeof(BarrierBody), false, [this](progress::Request& request) {
+               const auto body = request.body_as<BarrierBody>();
+               if (body.round >= kMaxRounds) return progress::Outcome::refused;
+               // release: pairs with the waiter's acquire in Waiting::on_word.
+               words_.heard[body.round].fetch_add(1, std::memory_order_release);
+               waiting_.host().wake(words_.heard[body.round]);
+               return progress::Outcome::done;
+             }});
 }
 
 Status Barrier::wait() {
@@ -31,7 +31,8 @@ Status Barrier::wait() {
     if (local > 1) waiting_.host().wake(words_.gate);
     return {};
   }
-  return waiting_.on_word(words_.gate, [&](std::uint32_t& gate) { return static_cast<std::int32_t>(gate - open_at) >= 0; });
+  return waiting_.on_word(words_.gate,
+                          [&](std::uint32_t& gate) { return static_cast<std::int32_t>(gate - open_at) >= 0; });
 }
 
 Status Barrier::meet_other_nodes() {

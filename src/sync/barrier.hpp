@@ -1,8 +1,8 @@
 // The plain barrier of the whole job: arrival in shared memory inside a node, dissemination between nodes.
 //
-// Each rank counts itself in; the last of its node goes on the wire: in round k it tells node (me + 2^k) mod N and waits
-// to be told by node (me − 2^k) mod N; after ⌈log2 N⌉ rounds every node has heard, directly or not, of every other. Then
-// it opens the node's gate.
+// Each rank counts itself in; the last of its node goes on the wire: in round k it tells node (me + 2^k) mod N and
+// waits to be told by node (me − 2^k) mod N; after ⌈log2 N⌉ rounds every node has heard, directly or not, of every
+// other. Then it opens the node's gate.
 //
 // Words (node memory, all monotone and compared by difference, so that wrap-around does no harm):
 //   arrived   ranks of this node that came to the current barrier; reset by the last before it opens the gate

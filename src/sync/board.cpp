@@ -44,12 +44,12 @@ progress::Outcome Board::pin(progress::Request& request) {
 
 Result<std::vector<Bytes>> Board::allgather(const launch::Group& group, ByteView mine) {
   if (group.size() != size_) {
-    return Status(Code::unavailable, fmt::format("an exchange among {} of {} ranks is not there yet; use all ranks",
-                                                 group.size(), size_));
+    return Status(Code::unavailable,
+                  fmt::format("an exchange among {} of {} ranks is not there yet; use all ranks", group.size(), size_));
   }
   if (mine.size() > kMostBytes) {
-    return Status(Code::invalid_argument, fmt::format("an exchange takes {} bytes per rank, not {}", kMostBytes,
-                                                      mine.size()));
+    return Status(Code::invalid_argument,
+                  fmt::format("an exchange takes {} bytes per rank, not {}", kMostBytes, mine.size()));
   }
   const std::uint32_t epoch = epoch_++;
   Slot& my_slot = slot(epoch, launch_.rank());
@@ -63,8 +63,8 @@ Result<std::vector<Bytes>> Board::allgather(const launch::Group& group, ByteView
     words_.gate.store(epoch_, std::memory_order_release);
     if (local > 1) waiting_.host().wake(words_.gate);
   } else {
-    GRAPNEL_TRY(waiting_.on_word(
-        words_.gate, [&](std::uint32_t& gate) { return static_cast<std::int32_t>(gate - epoch_) >= 0; }));
+    GRAPNEL_TRY(waiting_.on_word(words_.gate,
+                                 [&](std::uint32_t& gate) { return static_cast<std::int32_t>(gate - epoch_) >= 0; }));
   }
   std::vector<Bytes> all;
   for (const Rank rank : group.members) {
@@ -102,9 +102,8 @@ Status Board::publish_node() {
   }
   const auto others = static_cast<std::uint32_t>(size_ - ranks.size());
   const std::uint32_t awaited = (epoch / 2 + 1) * others;  // of this board, over all its exchanges
-  return waiting_.on_word(words_.received[epoch % 2], [&](std::uint32_t& received) {
-    return static_cast<std::int32_t>(received - awaited) >= 0;
-  });
+  return waiting_.on_word(words_.received[epoch % 2],
+                          [&](std::uint32_t& received) { return static_cast<std::int32_t>(received - awaited) >= 0; });
 }
 
 }  // namespace grapnel::sync

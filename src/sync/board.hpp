@@ -1,11 +1,11 @@
 // An allgather of small values over all ranks: what allocation needs, without the launcher.
 //
-// Every node has a board with a slot per rank of the job. A rank writes its own slot; the last of a node to arrive sends
-// the node's slots to every other node's server, which pins them to its board, and waits until all bundles have come;
-// then it opens the gate and everybody reads the whole board.
+// Every node has a board with a slot per rank of the job. A rank writes its own slot; the last of a node to arrive
+// sends the node's slots to every other node's server, which pins them to its board, and waits until all bundles have
+// come; then it opens the gate and everybody reads the whole board.
 //
-// There are two boards, used in turn. A slot of exchange e is overwritten in exchange e+2 at the earliest, and nobody can
-// be there before all have finished reading e: to complete e+1 all must have arrived at it.
+// There are two boards, used in turn. A slot of exchange e is overwritten in exchange e+2 at the earliest, and nobody
+// can be there before all have finished reading e: to complete e+1 all must have arrived at it.
 //
 // Cost: N−1 messages per node (more where a node's slots exceed a chunk), one in-node gate.
 // Threads: collective calls, one at a time per rank.

@@ -30,8 +30,8 @@ Status Locks::close() {
   if (count_ == 0) return Status(Code::invalid_argument, "there are no locks to destroy");
   const std::lock_guard guard(mutex_);
   if (!held_.empty()) {
-    return Status(Code::invalid_argument, fmt::format("lock {} of rank {} is still held", held_.begin()->second,
-                                                      held_.begin()->first));
+    return Status(Code::invalid_argument,
+                  fmt::format("lock {} of rank {} is still held", held_.begin()->second, held_.begin()->first));
   }
   count_ = 0;
   words_.clear();
@@ -58,9 +58,8 @@ Status Locks::acquire(int lock_index, Rank home) {
                     fmt::format("lock {} of rank {} is held by the caller already", lock_index, name.first));
     }
   }
-  const Status taken = client_ == nullptr
-                           ? take_ticket(words_[index(home)][lock_index])
-                           : ask_server({name.first, lock_index}, launch_.nodes().node_of[index(home)]);
+  const Status taken = client_ == nullptr ? take_ticket(words_[index(home)][lock_index])
+                                          : ask_server({name.first, lock_index}, launch_.nodes().node_of[index(home)]);
   if (!taken.ok()) {
     const std::lock_guard guard(mutex_);
     held_.erase(name);

@@ -1,9 +1,10 @@
 // Locks at home in every rank: a queue at the home's node.
 //
-// server_queue (a job of several nodes): a request goes to the home's server, which keeps a queue per lock and grants in the
-// order of arrival; the grant is the answer to the request, so a waiter sleeps in its transport. Free acquire: one round
-// trip; contended hand-over: two messages (release to the server, grant to the next); release: one one-way message.
-// In a job of one node: a ticket lock in shared memory; acquire and release are one atomic each, waiters sleep on the word.
+// server_queue (a job of several nodes): a request goes to the home's server, which keeps a queue per lock and grants
+// in the order of arrival; the grant is the answer to the request, so a waiter sleeps in its transport. Free acquire:
+// one round trip; contended hand-over: two messages (release to the server, grant to the next); release: one one-way
+// message. In a job of one node: a ticket lock in shared memory; acquire and release are one atomic each, waiters sleep
+// on the word.
 //
 // A holder that dies ends the job. Not re-entrant. Threads: any; a lock belongs to the rank, not to the thread.
 // Source: thesis, section 5.1 (the server-based lock, and the ticket lock for ranks of one node).
@@ -73,9 +74,9 @@ class Locks {
   progress::Server* server_ = nullptr;
   int count_ = 0;
   std::vector<TicketWord*> words_;
-  std::mutex mutex_;               ///< of `held_`
-  std::set<Name> held_;            ///< by this rank
-  std::map<Name, Queue> queues_;   ///< server's thread only
+  std::mutex mutex_;              ///< of `held_`
+  std::set<Name> held_;           ///< by this rank
+  std::map<Name, Queue> queues_;  ///< server's thread only
 };
 
 }  // namespace grapnel::sync

@@ -1,13 +1,15 @@
-// The contract between nodes: messages to a worker, replies along the way a message came, and, where hardware does them,
-// puts and gets that take no processor at the target.
+// The contract between nodes: messages to a worker, replies along the way a message came, and, where hardware does
+// them, puts and gets that take no processor at the target.
 //
-// A Transport (one per rank) makes Workers; a Worker is a mailbox with endpoints to other workers, used by one thread at a
-// time. Implementations: `ucx`, `sim`. One conformance suite (tests/transport) holds for all.
+// A Transport (one per rank) makes Workers; a Worker is a mailbox with endpoints to other workers, used by one thread
+// at a time. Implementations: `ucx`, `sim`. One conformance suite (tests/transport) holds for all.
 //
 // Order: messages of one endpoint arrive in the order sent. Nothing is promised between endpoints, between messages
 // and native puts and gets, or among native puts and gets.
-// Delivery: happens inside `progress` of the receiving worker, by MessageSink. A sink may send and reply from there, but
-// not call `progress`, `connect` or `sleep`.
+//
+// Delivery: happens inside `progress` of the receiving worker, by MessageSink. A sink may send and reply from there,
+// but not call `progress`, `connect` or `sleep`.
+//
 // Errors: a peer that is gone fails its endpoint: pending completions get the failure, the sink is told once.
 #pragma once
 
@@ -53,7 +55,8 @@ struct Completion {
   void* context = nullptr;
 };
 
-/// `done`: the payload may be reused and the completion is *not* called. `pending`: it is called later; call `progress`.
+/// `done`: the payload may be reused and the completion is *not* called. `pending`: it is called later; call
+/// `progress`.
 enum class Sent { done, pending };
 
 /// Memory of this process that remote ranks may put to and get from natively.
@@ -110,7 +113,7 @@ class Worker {
 
 /// What the transport does in hardware, between the nodes of this job.
 struct Capabilities {
-  std::string name;                  ///< "ucx (tcp)"
+  std::string name;  ///< "ucx (tcp)"
   bool native_put = false;
   bool native_get = false;
   bool detects_dead_peers = false;

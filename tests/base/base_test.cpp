@@ -60,10 +60,10 @@ TEST(Config, ReadsEveryKindOfSetting) {
 
 TEST(Config, ABadValueIsAnErrorThatSaysWhatIsTaken) {
   for (const auto& [name, value] : std::map<std::string, std::string>{{"GRAPNEL_NODES", "-1"},
-                                                                       {"GRAPNEL_NODES", "2x"},
-                                                                       {"GRAPNEL_PROGRESS", "sometimes"},
-                                                                       {"GRAPNEL_CHUNK_BYTES", "99999999"},
-                                                                       {"GRAPNEL_LOG", ""}}) {
+                                                                      {"GRAPNEL_NODES", "2x"},
+                                                                      {"GRAPNEL_PROGRESS", "sometimes"},
+                                                                      {"GRAPNEL_CHUNK_BYTES", "99999999"},
+                                                                      {"GRAPNEL_LOG", ""}}) {
     const auto config = read({{name, value}});
     ASSERT_FALSE(config.ok()) << name << "=" << value;
     EXPECT_EQ(config.status().code(), Code::invalid_argument);

@@ -61,8 +61,8 @@ bool read_output(int from, Clock::time_point deadline, std::string& output) {
 ProcessOutcome run_job(const Shape& shape, const std::vector<std::pair<std::string, std::string>>& environment,
                        std::vector<std::string> command, std::chrono::seconds deadline) {
   if (command.front() == "/proc/self/exe") command.front() = own_executable();
-  std::vector<std::string> arguments = {launcher(), "run",   "-n",  std::to_string(shape.ranks),
-                                        "--nodes",  std::to_string(shape.nodes), "--label", "--"};
+  std::vector<std::string> arguments = {
+      launcher(), "run", "-n", std::to_string(shape.ranks), "--nodes", std::to_string(shape.nodes), "--label", "--"};
   arguments.insert(arguments.end(), command.begin(), command.end());
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return {1, false, "no pipe"};

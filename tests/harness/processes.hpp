@@ -16,8 +16,8 @@ struct ProcessOutcome {
   std::string output;  ///< stdout and stderr
 };
 
-/// Runs `command` (an own executable: "/proc/self/exe" is this test) as `shape.ranks` ranks. When the deadline passes the job
-/// is ended with SIGTERM, then SIGKILL, and the outcome says so. Nothing of it is left on return.
+/// Runs `command` (an own executable: "/proc/self/exe" is this test) as `shape.ranks` ranks. When the deadline passes
+/// the job is ended with SIGTERM, then SIGKILL, and the outcome says so. Nothing of it is left on return.
 ProcessOutcome run_job(const Shape& shape, const std::vector<std::pair<std::string, std::string>>& environment,
                        std::vector<std::string> command, std::chrono::seconds deadline);
 

@@ -120,10 +120,9 @@ class WorldCase : public ::testing::Test {
 
 void add_case(const WorldTest& test, const std::string& world, Shape shape, void (*run)(const WorldTest&, Shape)) {
   const std::string name = fmt::format("{}/{}_ranks_{}_nodes_{}", test.name, world, shape.ranks, shape.nodes);
-  ::testing::RegisterTest(test.suite.c_str(), name.c_str(), nullptr, nullptr, test.file, test.line,
-                          [&test, shape, run]() -> ::testing::Test* {
-                            return new WorldCase([&test, shape, run] { run(test, shape); });
-                          });
+  ::testing::RegisterTest(
+      test.suite.c_str(), name.c_str(), nullptr, nullptr, test.file, test.line,
+      [&test, shape, run]() -> ::testing::Test* { return new WorldCase([&test, shape, run] { run(test, shape); }); });
 }
 
 void register_all() {

@@ -11,8 +11,8 @@
 //   processes  processes on one node, started by `grapnel run`
 //   nodes      processes on virtual nodes, over UCX
 //
-// GRAPNEL_TEST_WORLDS (a comma list of these names) chooses; the ctest entries set it. GRAPNEL_TEST_SEED=s replays one seed.
-// A world that hangs is ended by its deadline, which prints what each rank was doing. A failure names the rank.
+// GRAPNEL_TEST_WORLDS (a comma list of these names) chooses; the ctest entries set it. GRAPNEL_TEST_SEED=s replays one
+// seed. A world that hangs is ended by its deadline, which prints what each rank was doing. A failure names the rank.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -59,18 +59,18 @@ inline std::uint64_t pattern(Rank rank, std::uint64_t round, std::uint64_t posit
 
 }  // namespace grapnel::test
 
-#define WORLD_TEST_ON(Suite, Name, shapes)                                                                   \
-  static void world_body_##Suite##_##Name(::grapnel::Runtime& g);                                            \
-  [[maybe_unused]] static const bool world_added_##Suite##_##Name = ::grapnel::test::add_world_test(          \
-      {#Suite, #Name, world_body_##Suite##_##Name, shapes, __FILE__, __LINE__});                             \
+#define WORLD_TEST_ON(Suite, Name, shapes)                                                                       \
+  static void world_body_##Suite##_##Name(::grapnel::Runtime& g);                                                \
+  [[maybe_unused]] static const bool world_added_##Suite##_##Name =                                              \
+      ::grapnel::test::add_world_test({#Suite, #Name, world_body_##Suite##_##Name, shapes, __FILE__, __LINE__}); \
   static void world_body_##Suite##_##Name([[maybe_unused]] ::grapnel::Runtime& g)
 
 #define WORLD_TEST(Suite, Name) WORLD_TEST_ON(Suite, Name, ::grapnel::test::all_shapes())
 
 /// For calls that must succeed.
-#define EXPECT_OK(expression)                                                    \
-  do {                                                                           \
-    const ::grapnel::Status expect_ok_status = (expression);                     \
-    EXPECT_TRUE(expect_ok_status.ok()) << expect_ok_status.to_string();          \
+#define EXPECT_OK(expression)                                           \
+  do {                                                                  \
+    const ::grapnel::Status expect_ok_status = (expression);            \
+    EXPECT_TRUE(expect_ok_status.ok()) << expect_ok_status.to_string(); \
   } while (false)
 #define EXPECT_CODE(code_wanted, expression) EXPECT_EQ((expression).code(), code_wanted)

@@ -324,6 +324,15 @@ class Kill(Case):
         self.assertNotEqual(code, 0)
         self.assertEqual(err, expected)
 
+    def test_the_server_dies_while_it_ends_the_job(self):
+        # The others ignore SIGTERM, so that there is time between the message and the end.
+        script = 'if [ "$PMIX_RANK" = 1 ]; then sleep 0.3; exit 7; fi; trap "" TERM; sleep 1000'
+        job = self.start("-n", 3, "--", "sh", "-c", script)
+        message = job.stderr.readline()
+        os.kill(self.back_of(job), signal.SIGKILL)
+        self.assertEqual(message, "grapnel run: rank 1 exited with code 7; the job ends\n")
+        self.assertEqual(self.finish(job), (7, ""))
+
     def remove_folder_of_mpirun(self):
         # Open MPI leaves its own session folder behind when a job dies; it must hold nothing of ours.
         for name in os.listdir(self.folder):
@@ -399,7 +408,7 @@ class Info(Case):
         for arguments in ((), ("--json",)):
             code, out, err = self.run_job(*arguments, launcher=[OPTIONS.tool, "info"])
             self.assertEqual((code, err), (0, ""))
-            for word in ("version", "GRAPNEL_NODES", "GRAPNEL_LOG", "single", "UCX"):
+            for word in ("version", "GRAPNEL_NODES", "GRAPNEL_LOG", "single", "ucx"):
                 self.assertIn(word, out)
 
 

@@ -1,7 +1,8 @@
-// Would the tests notice if the server counted a request before it is applied? A mutant that does must fail within 50 seeds.
+// Would the tests notice if the server counted a request before it is applied? A mutant that does must fail within 50
+// seeds.
 //
-// The mutant sits in the transport: it adds one to the `handled` of every reply, as a server would that counts early. A fence
-// then takes a put for complete that is still under way.
+// The mutant sits in the transport: it adds one to the `handled` of every reply, as a server would that counts early. A
+// fence then takes a put for complete that is still under way.
 #include <cstring>
 
 #include "harness/access.hpp"

@@ -111,8 +111,7 @@ WORLD_TEST(Shapes, StridedAccumulateMatchesANaiveLoop) {
       }
     }
     const double half = 0.5;
-    EXPECT_OK(
-        g.accumulate(ElementType::float64, &half, local.data(), pair.local, remote, pair.remote, target));
+    EXPECT_OK(g.accumulate(ElementType::float64, &half, local.data(), pair.local, remote, pair.remote, target));
     EXPECT_OK(g.get(remote, back.data(), kArena, target));
     ASSERT_EQ(back, expected) << "round " << round;
   }
@@ -127,8 +126,8 @@ WORLD_TEST(Shapes, VectorMatchesANaiveLoop) {
   std::vector<std::int32_t> local(kArena / 4), expected(kArena / 4), back(kArena / 4);
   for (int round = 0; round < 6; ++round) {
     const Rank target{static_cast<int>(random.below(static_cast<std::uint64_t>(g.size())))};
-    auto* remote = reinterpret_cast<std::int32_t*>(static_cast<std::byte*>(memory->on(target)) +
-                                                   index(g.rank()) * kArena);
+    auto* remote =
+        reinterpret_cast<std::int32_t*>(static_cast<std::byte*>(memory->on(target)) + index(g.rank()) * kArena);
     for (auto& one : local) one = static_cast<std::int32_t>(random.below(100000));
     for (auto& one : expected) one = static_cast<std::int32_t>(random.below(100000));
     EXPECT_OK(g.put(expected.data(), remote, kArena, target));
@@ -153,7 +152,8 @@ WORLD_TEST(Shapes, VectorMatchesANaiveLoop) {
     EXPECT_OK(g.get(remote, back.data(), kArena, target));
     ASSERT_EQ(back, expected) << "round " << round << (adds ? " accumulate" : " put");
     std::vector<std::int32_t> gathered(local.size());
-    for (Piece& piece : pieces) piece.local = &gathered[static_cast<std::size_t>(static_cast<std::int32_t*>(piece.remote) - remote)];
+    for (Piece& piece : pieces)
+      piece.local = &gathered[static_cast<std::size_t>(static_cast<std::int32_t*>(piece.remote) - remote)];
     EXPECT_OK(g.get(pieces, target));
     for (const Piece& piece : pieces) {
       const auto place = static_cast<std::size_t>(static_cast<std::int32_t*>(piece.remote) - remote);
@@ -214,8 +214,8 @@ WORLD_TEST(Shapes, BadShapesAreRefused) {
   other = shape;
   other.levels = 99;
   EXPECT_CODE(Code::invalid_argument, g.put(data.data(), shape, memory->on(target), other, target));
-  EXPECT_CODE(Code::invalid_argument, g.accumulate(ElementType::complex128, nullptr, data.data(), shape,
-                                                   memory->on(target), shape, target));
+  EXPECT_CODE(Code::invalid_argument,
+              g.accumulate(ElementType::complex128, nullptr, data.data(), shape, memory->on(target), shape, target));
   EXPECT_OK(g.barrier());
   EXPECT_OK(g.free(*memory));
 }

@@ -27,8 +27,8 @@ Status one_round(Runtime& g, const std::string& how, const grapnel::Memory& memo
   if (how == "get") return g.get(memory.on(next), block.data(), block.size(), next);
   if (how == "atomic") return g.fetch_and_add(memory.on(Rank{0}), 1, grapnel::Width::bits64, Rank{0}).status();
   if (how == "accumulate") {
-    const Status added = g.accumulate(grapnel::ElementType::float64, nullptr, block.data(), memory.on(Rank{0}),
-                                      block.size(), Rank{0});
+    const Status added =
+        g.accumulate(grapnel::ElementType::float64, nullptr, block.data(), memory.on(Rank{0}), block.size(), Rank{0});
     return added.ok() ? g.fence_all() : added;
   }
   if (how == "lock") {

@@ -33,7 +33,8 @@ void exchange_rounds(RankWorld& me) {
     ASSERT_TRUE(me.launch.publish(key, view_of(value_of(index(me.rank), round))).ok());
     ASSERT_TRUE(me.launch.fence().ok());
     for (int other = 0; other < me.launch.size(); ++other) {
-      EXPECT_EQ(text_of(me.launch.lookup(static_cast<Rank>(other), key)), value_of(static_cast<std::size_t>(other), round));
+      EXPECT_EQ(text_of(me.launch.lookup(static_cast<Rank>(other), key)),
+                value_of(static_cast<std::size_t>(other), round));
     }
     EXPECT_EQ(me.launch.lookup(me.rank, "never published").status().code(), Code::unavailable);
   }
@@ -42,7 +43,8 @@ void exchange_rounds(RankWorld& me) {
 
 // Every rank of a node writes its own word; after the fence all see all, and ranks of other nodes nothing of it.
 void share_node_memory(RankWorld& me) {
-  const auto words = me.launch.node_memory().carve<std::atomic<std::uint64_t>>(static_cast<std::size_t>(me.launch.size()));
+  const auto words =
+      me.launch.node_memory().carve<std::atomic<std::uint64_t>>(static_cast<std::size_t>(me.launch.size()));
   EXPECT_EQ(words[index(me.rank)].exchange(index(me.rank) + 1), 0u);
   ASSERT_TRUE(me.launch.fence().ok());
   for (std::size_t other = 0; other < words.size(); ++other) {

@@ -18,13 +18,13 @@
 namespace grapnel::sim {
 namespace {
 
+using base::kMicrosecond_ns;
+using base::kMillisecond_ns;
 using transport::Completion;
 using transport::EndpointId;
 using transport::Message;
 using transport::Sent;
 using transport::Worker;
-using base::kMicrosecond_ns;
-using base::kMillisecond_ns;
 
 struct Numbered {
   std::uint32_t from;
@@ -352,8 +352,9 @@ void put_and_get(RankWorld& me) {
     peer.flush_all();
     std::array<std::uint64_t, 64> back{};
     bool done = false;
-    EXPECT_EQ(*peer.worker().get(peer.to(1), std::as_writable_bytes(std::span(back)), target, *key, Peer::set_flag(done)),
-              Sent::pending);
+    EXPECT_EQ(
+        *peer.worker().get(peer.to(1), std::as_writable_bytes(std::span(back)), target, *key, Peer::set_flag(done)),
+        Sent::pending);
     EXPECT_EQ(back[0], 0xdbdbdbdbdbdbdbdbULL) << "not there before the completion";
     peer.wait_until([&] { return done; });
     EXPECT_EQ(back, mine);

@@ -84,7 +84,8 @@ TEST(Scheduler, OneThreadRunsAtATime) {
 }
 
 TEST(Scheduler, TimersJumpTheClock) {
-  const auto scheduler = SimScheduler::create({.seed = 5, .early_return_probability = 0, .deadline_ns = 7200 * base::kSecond_ns});
+  const auto scheduler =
+      SimScheduler::create({.seed = 5, .early_return_probability = 0, .deadline_ns = 7200 * base::kSecond_ns});
   const auto host = scheduler->make_host("p");
   std::vector<int> order;
   Threads threads;
@@ -241,8 +242,7 @@ TEST(Scheduler, LimitsEndRunaways) {
 }
 
 TEST(Scheduler, StalledThreadsFallBehind) {
-  const auto scheduler =
-      SimScheduler::create({.seed = 4, .stall_probability = 0.2, .stall_max_ns = kMillisecond_ns});
+  const auto scheduler = SimScheduler::create({.seed = 4, .stall_probability = 0.2, .stall_max_ns = kMillisecond_ns});
   const auto host = scheduler->make_host("p");
   const auto thread = start(*host, "t", [&] {
     for (int i = 0; i < 100; ++i) host->relax();

@@ -60,8 +60,8 @@ class SimWorld {
   /// Runs `body` as every rank's first thread until all have returned, or the world failed. Once.
   os::SimOutcome run(const std::function<void(RankWorld&)>& body);
 
-  /// Ends a rank's process as kill -9 would (free-running: only its connections and its name on the list of the living).
-  /// `by` is the host of the caller; does not return when that is the victim's.
+  /// Ends a rank's process as kill -9 would (free-running: only its connections and its name on the list of the
+  /// living). `by` is the host of the caller; does not return when that is the victim's.
   void kill(Rank victim, os::Host& by);
 
   transport::sim::SimNetwork& network() { return network_; }

@@ -1,5 +1,5 @@
-// The conformance suite of all transports over the simulated network: calm, misbehaving under several seeds, with native
-// operations, and free-running.
+// The conformance suite of all transports over the simulated network: calm, misbehaving under several seeds, with
+// native operations, and free-running.
 #include <gtest/gtest.h>
 
 #include <mutex>

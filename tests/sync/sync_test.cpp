@@ -10,7 +10,8 @@ WORLD_TEST(Barrier, NobodyLeavesBeforeAllHaveCome) {
   ASSERT_TRUE(memory.ok());
   for (std::uint64_t round = 1; round <= 30; ++round) {
     for (int target = 0; target < g.size(); ++target) {
-      EXPECT_OK(g.put(&round, static_cast<std::uint64_t*>(memory->on(Rank{target})) + index(g.rank()), 8, Rank{target}));
+      EXPECT_OK(
+          g.put(&round, static_cast<std::uint64_t*>(memory->on(Rank{target})) + index(g.rank()), 8, Rank{target}));
     }
     EXPECT_OK(g.barrier());
     for (int origin = 0; origin < g.size(); ++origin) {

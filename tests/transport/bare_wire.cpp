@@ -19,7 +19,8 @@ class BareWire final : public Wire {
   explicit BareWire(const std::vector<std::pair<std::string, std::string>>& settings) {
     ucp_config_t* config = nullptr;
     must(ucp_config_read(nullptr, nullptr, &config), "ucp_config_read");
-    for (const auto& [name, value] : settings) must(ucp_config_modify(config, name.c_str(), value.c_str()), name.c_str());
+    for (const auto& [name, value] : settings)
+      must(ucp_config_modify(config, name.c_str(), value.c_str()), name.c_str());
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES;
     params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;

@@ -1,8 +1,7 @@
 // What a peer of a transport test can do, apart from how peers exist: in threads, in processes, in the simulator.
 //
-// A test is written once, as what one peer does; a PeerGroup runs it for each. EXPECT_ and ASSERT_ work in the body, wherever
-// it runs.
-// SPDX-License-Identifier: Apache-2.0
+// A test is written once, as what one peer does; a PeerGroup runs it for each. EXPECT_ and ASSERT_ work in the body,
+// wherever it runs. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <functional>
@@ -32,8 +31,8 @@ class PeerGroup {
  public:
   virtual ~PeerGroup() = default;
   using Body = std::function<void(Peer&)>;
-  /// Runs `body` as peers 0 … count−1 and returns when all have ended. The body's memory may be shared among the peers or
-  /// not: nothing but `exchange` and the transport goes from one to another.
+  /// Runs `body` as peers 0 … count−1 and returns when all have ended. The body's memory may be shared among the peers
+  /// or not: nothing but `exchange` and the transport goes from one to another.
   virtual void run(int count, const Body& body) = 0;
   virtual bool peers_can_die() const = 0;
 };

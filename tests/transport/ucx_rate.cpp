@@ -3,9 +3,9 @@
 //
 //   ucx_rate [NAME=VALUE …]
 //
-// The names are UCX's without UCX_; they are given to the bare side in place of its own defaults (TLS=tcp NET_DEVICES=lo),
-// so that settings can be compared with those that the transport chose.
-// SPDX-License-Identifier: Apache-2.0
+// The names are UCX's without UCX_; they are given to the bare side in place of its own defaults (TLS=tcp
+// NET_DEVICES=lo), so that settings can be compared with those that the transport chose. SPDX-License-Identifier:
+// Apache-2.0
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -165,7 +165,8 @@ int run(const std::vector<std::pair<std::string, std::string>>& settings) {
     }
   }
   char end = 0;
-  if (::write(socket, &end, 1) != 1 || ::read(socket, &end, 1) != 1) return 1;  // nobody closes before the other is through
+  if (::write(socket, &end, 1) != 1 || ::read(socket, &end, 1) != 1)
+    return 1;  // nobody closes before the other is through
   if (child == 0) return 0;
   print("round trip", "us", trips, false);
   print("stream", "GB/s", streams, true);

@@ -1,15 +1,19 @@
-// The conformance suite over UCX, in threads and in processes and over several of its transports; and what only UCX has.
+// The conformance suite over UCX, in threads and in processes and over several of its transports; and what only UCX
+// has.
 #include "transport/ucx/ucx_transport.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "transport/conformance.hpp"
 #include "transport/process_peers.hpp"
 #include "transport/thread_peers.hpp"
 #include "transport/ucx/ucx_capabilities.hpp"
+#include "transport/ucx/ucx_process_copy.hpp"
 #include "transport/ucx/ucx_settings.hpp"
+#include "transport/wire.hpp"
 
 namespace grapnel::testing {
 namespace {
@@ -44,8 +48,9 @@ INSTANTIATE_TEST_SUITE_P(UcxPosixCma, TransportConformance, ::testing::Values(pr
 INSTANTIATE_TEST_SUITE_P(UcxTcpCma, TransportConformance, ::testing::Values(processes({"UCX_TLS=tcp,cma"})));
 // What a user may have set for the program's MPI: rendezvous for everything, two rails, UCX's own segment sizes.
 INSTANTIATE_TEST_SUITE_P(UcxUserSettings, TransportConformance,
-                         ::testing::Values(processes({"UCX_RNDV_THRESH=0", "UCX_MAX_EAGER_RAILS=2", "UCX_ZCOPY_THRESH=1",
-                                                      "UCX_TCP_RX_SEG_SIZE=16k", "UCX_TCP_TX_SEG_SIZE=4k"})));
+                         ::testing::Values(processes({"UCX_RNDV_THRESH=0", "UCX_MAX_EAGER_RAILS=2",
+                                                      "UCX_ZCOPY_THRESH=1", "UCX_TCP_RX_SEG_SIZE=16k",
+                                                      "UCX_TCP_TX_SEG_SIZE=4k"})));
 
 std::vector<transport::TransportRow> rows_of(const std::vector<std::pair<std::string, std::string>>& devices) {
   std::vector<transport::TransportRow> rows;
@@ -158,6 +163,60 @@ TEST(UcxTransport, AWorkerMayConnectToItself) {
   ASSERT_TRUE((*worker)->reply(mailbox.letters[0].reply_path, number(6), {}, {}).ok());
   for (int i = 0; i < 1'000'000 && mailbox.arrived == 1; ++i) (*worker)->progress();
   EXPECT_EQ(mailbox.arrived, 2U);
+}
+
+// The contract allows one pending flush per endpoint; this transport joins more of them, so that UCX's 8-bit count of
+// flushes never overflows.
+TEST(UcxTransport, ManyFlushesOfOneEndpointAreJoined) {
+  auto transport = make_transport(0, 2);
+  ASSERT_TRUE(transport.ok());
+  Mailbox mailbox;
+  auto from = (*transport)->create_worker(mailbox);
+  auto to = (*transport)->create_worker(mailbox);
+  ASSERT_TRUE(from.ok() && to.ok());
+  const auto endpoint = (*from)->connect((*to)->address());
+  ASSERT_TRUE(endpoint.ok());
+  const Bytes payload(transport::kMaxPayloadBytes);
+  std::vector<Tracked> flushes(600);
+  for (Tracked& flush : flushes) {
+    ASSERT_TRUE((*from)->send(*endpoint, number(1), payload, {}).ok());
+    const auto started = (*from)->flush(*endpoint, flush.completion());
+    ASSERT_TRUE(started.ok());
+    flush.done = *started == Sent::done;
+  }
+  const auto all_ended = [&] {
+    return std::all_of(flushes.begin(), flushes.end(), [](const Tracked& flush) { return flush.ended(); });
+  };
+  for (int i = 0; i < 10'000'000 && !(all_ended() && mailbox.arrived == flushes.size()); ++i) {
+    (*from)->progress();
+    (*to)->progress();
+  }
+  EXPECT_EQ(mailbox.arrived, flushes.size());
+  for (const Tracked& flush : flushes) EXPECT_EQ(flush.told, flush.done ? 0 : 1);
+}
+
+// Active messages of a program that is none of ours: no hello, no way back.
+TEST(UcxTransport, MessagesThatAreNoneOfOursAreIgnored) {
+  auto transport = make_transport(0, 2);
+  ASSERT_TRUE(transport.ok());
+  Mailbox mailbox;
+  auto worker = (*transport)->create_worker(mailbox);
+  ASSERT_TRUE(worker.ok());
+  const Bytes address = (*worker)->address();
+  base::Decoder decoder(address);
+  ASSERT_TRUE(decoder.get<transport::ucx::ProcessName>());
+  const auto stranger = make_bare_wire({{"TLS", "tcp"}, {"NET_DEVICES", "lo"}});
+  stranger->connect(*decoder.get_string());
+  const Bytes header(600), payload(200'000);
+  stranger->send(header, payload);
+  stranger->send({}, {});
+  stranger->send(ByteView(header).first(512), ByteView(payload).first(64));
+  for (int i = 0; i < 100'000; ++i) {
+    stranger->progress();
+    (*worker)->progress();
+  }
+  EXPECT_EQ(stranger->under_way(), 0U);
+  EXPECT_EQ(mailbox.arrived, 0U);
 }
 
 }  // namespace

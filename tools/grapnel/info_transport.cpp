@@ -1,7 +1,6 @@
 // The part of `grapnel info` that comes from the transport layer and from the table of protocols.
 #include "info.hpp"
 #include "runtime/protocols.hpp"
-#include "transport/ucx/ucx_capabilities.hpp"
 
 namespace grapnel::tool {
 namespace {
@@ -12,11 +11,12 @@ const char* yes(bool value) { return value ? "yes" : "no"; }
 
 std::vector<Section> transport_sections(const base::Config& config) {
   std::vector<Section> sections;
-  Section found{"transports found (ucx)", {{"transport", "device", "native put", "native get", "notices deaths", "done by"}}};
-  if (const auto transports = transport::describe_transports()) {
-    for (const transport::TransportRow& row : *transports) {
-      found.rows.push_back({row.name, row.device, yes(row.native_put), yes(row.native_get),
-                            yes(row.detects_dead_peers), row.how});
+  Section found{"transports found (ucx)",
+                {{"transport", "device", "native put", "native get", "notices deaths", "done by"}}};
+  if (const auto transports = runtime::transports_found()) {
+    for (const runtime::TransportFound& row : *transports) {
+      found.rows.push_back(
+          {row.name, row.device, yes(row.native_put), yes(row.native_get), yes(row.notices_deaths), row.done_by});
     }
   } else {
     found.rows.push_back({"none", transports.status().to_string(), "", "", "", ""});

@@ -47,7 +47,9 @@ void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, const time
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, seen, timeout, nullptr, 0);
 }
 
-void futex_wake(std::atomic<std::uint32_t>& word) { syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0); }
+void futex_wake(std::atomic<std::uint32_t>& word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
 
 std::string milliseconds(std::uint64_t ns) { return fmt::format("{:.6f} ms", static_cast<double>(ns) / 1e6); }
 
@@ -317,13 +319,8 @@ void SimScheduler::end_world(const std::string& why) {
 }
 
 void SimScheduler::end(SimEnding ending, std::string report) {
-  outcome_ = SimOutcome{ending,
-                        std::move(report),
-                        options_.seed,
-                        clock_ns_,
-                        steps_.load(std::memory_order_relaxed),
-                        switches_,
-                        trace_hash_};
+  outcome_ = SimOutcome{ending,    std::move(report), options_.seed, clock_ns_, steps_.load(std::memory_order_relaxed),
+                        switches_, trace_hash_};
   ended_.store(1, std::memory_order_release);  // pairs with the load in `run`
   futex_wake(ended_);
 }

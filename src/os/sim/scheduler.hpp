@@ -13,9 +13,9 @@
 //     process ends and hold whatever they held. Nothing unwinds, because a killed process does not unwind either.
 //
 // A lock of the C++ library that is held across a yield point would block the token's holder for ever; test programs
-// therefore link lock hooks (tests/sim/lock_hooks.cpp), which turn such a wait into `wait_for_lock`. Condition variables
-// and the like have no hook: code under simulation sleeps through its Host. A thread that blocks otherwise, or computes
-// without a Host call, is reported as `stuck`.
+// therefore link lock hooks (tests/sim/lock_hooks.cpp), which turn such a wait into `wait_for_lock`. Condition
+// variables and the like have no hook: code under simulation sleeps through its Host. A thread that blocks otherwise,
+// or computes without a Host call, is reported as `stuck`.
 #pragma once
 
 #include <atomic>
@@ -81,9 +81,9 @@ class SimScheduler : public std::enable_shared_from_this<SimScheduler> {
   /// Free-running: a host that hands everything to the real machine.
   std::unique_ptr<Host> make_host(const std::string& process_name);
 
-  /// Runs every started thread to its end. Call once, from a thread that is none of them. Free-running: returns at once;
-  /// the `Thread` objects join. After an ending other than `finished` the threads are parked forever: objects that
-  /// they use may be destroyed, their own are lost.
+  /// Runs every started thread to its end. Call once, from a thread that is none of them. Free-running: returns at
+  /// once; the `Thread` objects join. After an ending other than `finished` the threads are parked forever: objects
+  /// that they use may be destroyed, their own are lost.
   SimOutcome run();
 
   /// Ends a process as kill -9 would: its threads never run again. Does not return when the caller is one of them.

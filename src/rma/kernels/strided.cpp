@@ -13,7 +13,7 @@ const std::byte* at(const void* base, std::int64_t offset) { return static_cast<
 template <typename OnRows>
 void for_all_rows(const Strided& to, const Strided& from, const OnRows& on_rows) {
   using Sides = Walk<2>::Offsets;
-  if (to.levels == 1 && to.stride[0] != to.count[0]) {
+  if (to.levels == 1 && (to.stride[0] != to.count[0] || from.stride[0] != from.count[0])) {
     if (to.count[0] > 0) on_rows(Sides{}, Sides{to.stride[0], from.stride[0]}, to.count[0], to.count[1]);
     return;
   }

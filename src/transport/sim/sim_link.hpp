@@ -45,7 +45,7 @@ struct PendingSend {
 
 struct PendingFlush {
   Completion completion;
-  std::uint64_t last_sequence = 0;   ///< of the sends and puts that it waits for
+  std::uint64_t last_sequence = 0;  ///< of the sends and puts that it waits for
   std::uint64_t not_before_ns = 0;  ///< the last put's landing and the way back
 };
 
@@ -58,7 +58,7 @@ struct Line {
   std::uint64_t last_arrival_ns = 0;
   std::deque<PendingSend> backlog;
   std::optional<PendingFlush> flush;
-  bool listed = false;          ///< in its worker's list of lines
+  bool listed = false;  ///< in its worker's list of lines
   bool failure_told = false;
 
   // shared
@@ -68,8 +68,8 @@ struct Line {
 };
 
 struct Connection {
-  Line forward;   ///< from the side that connected
-  Line backward;  ///< replies
+  Line forward;                                  ///< from the side that connected
+  Line backward;                                 ///< replies
   std::atomic<std::uint64_t> cut_at_ns{kNever};  ///< what would arrive later does not
   std::atomic<std::uint64_t> puts{0}, put_bytes{0}, gets{0}, get_bytes{0};
 };
@@ -78,9 +78,9 @@ struct Connection {
 struct Mailbox {
   const std::uint64_t id;
   const Rank rank;
-  os::Word bell{0};                  ///< changes with every nudge; what the worker sleeps on
-  std::atomic<bool> woken{false};    ///< `Worker::wake` was called
-  std::atomic<bool> closed{false};   ///< the worker or its process is gone
+  os::Word bell{0};                 ///< changes with every nudge; what the worker sleeps on
+  std::atomic<bool> woken{false};   ///< `Worker::wake` was called
+  std::atomic<bool> closed{false};  ///< the worker or its process is gone
 
   Mailbox(std::uint64_t mailbox_id, Rank owner) : id(mailbox_id), rank(owner) {}
 
@@ -91,7 +91,7 @@ struct Mailbox {
   void close();
 
   struct Sleep {
-    std::uint32_t seen;              ///< value of `bell` to sleep on
+    std::uint32_t seen;  ///< value of `bell` to sleep on
     std::uint64_t next_arrival_ns;
   };
   /// From here until `end_sleep` a nudge rings the bell. The caller looks at everything else after this.
@@ -99,7 +99,7 @@ struct Mailbox {
   void end_sleep();
 
  private:
-  std::mutex mutex_;  ///< never held across a call of a Host
+  std::mutex mutex_;                              ///< never held across a call of a Host
   std::multimap<std::uint64_t, Packet> packets_;  ///< by arrival; equal times in the order of pushing
   bool sleeping_ = false;
 };

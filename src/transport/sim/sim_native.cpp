@@ -47,10 +47,9 @@ Result<Sent> NativeQueue::start(NativeOperation operation, std::uint64_t now_ns)
   const bool registered =
       network_.with_region(operation.region, operation.remote_address, operation.bytes(), [](std::byte*) {});
   if (!registered) {
-    return Status(Code::refused,
-                  fmt::format("native {} of {} bytes at {:#x} of rank {}: outside the registered memory",
-                              operation.is_put ? "put" : "get", operation.bytes(), operation.remote_address,
-                              index(operation.line->target->rank)));
+    return Status(Code::refused, fmt::format("native {} of {} bytes at {:#x} of rank {}: outside the registered memory",
+                                             operation.is_put ? "put" : "get", operation.bytes(),
+                                             operation.remote_address, index(operation.line->target->rank)));
   }
   Connection& connection = *operation.line->connection;
   (operation.is_put ? connection.puts : connection.gets).fetch_add(1, std::memory_order_relaxed);

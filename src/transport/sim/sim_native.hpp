@@ -21,12 +21,12 @@ std::uint64_t hash_of(ByteView bytes);
 struct NativeOperation {
   Line* line = nullptr;
   bool is_put = false;
-  bool departed = false;      ///< a put's payload has been copied
+  bool departed = false;  ///< a put's payload has been copied
   bool owes_completion = false;
-  ByteView source;            ///< put, until departed: the caller's
+  ByteView source;  ///< put, until departed: the caller's
   std::uint64_t source_hash = 0;
-  Bytes data;                 ///< put, when departed
-  ByteSpan destination;       ///< get: the caller's
+  Bytes data;            ///< put, when departed
+  ByteSpan destination;  ///< get: the caller's
   std::uintptr_t remote_address = 0;
   std::uint64_t region = 0;
   std::uint32_t holds = 0;

@@ -38,11 +38,11 @@ struct NetworkOptions {
   double worker_stall_probability = 0;  ///< that a `progress` finds its worker deaf for up to `stall_max_ns`
   std::uint64_t stall_max_ns = 500 * base::kMicrosecond_ns;
 
-  double pending_probability = 0;            ///< that a message stays in the sender for 1 to 3 calls of its `progress`
-  std::size_t in_flight_bytes = SIZE_MAX;    ///< of a connection and direction; what is beyond stays in the sender
-  std::uint32_t max_batch = 8;               ///< messages that one `progress` delivers at most
+  double pending_probability = 0;          ///< that a message stays in the sender for 1 to 3 calls of its `progress`
+  std::size_t in_flight_bytes = SIZE_MAX;  ///< of a connection and direction; what is beyond stays in the sender
+  std::uint32_t max_batch = 8;             ///< messages that one `progress` delivers at most
 
-  double cut_probability = 0;    ///< that a message is the last but some of its connection
+  double cut_probability = 0;      ///< that a message is the last but some of its connection
   bool detects_dead_peers = true;  ///< else endpoints to the dead swallow everything, as shared memory does
 
   bool native_put = false;
@@ -54,7 +54,7 @@ struct NetworkOptions {
 /// Both directions of one connection, as the side that connected sees them.
 struct Traffic {
   Rank from, to;
-  EndpointId endpoint;  ///< of `from`
+  EndpointId endpoint;                            ///< of `from`
   std::uint64_t messages = 0, message_bytes = 0;  ///< sent on the endpoint (header and payload)
   std::uint64_t replies = 0, reply_bytes = 0;     ///< along the way back
   std::uint64_t puts = 0, put_bytes = 0, gets = 0, get_bytes = 0;

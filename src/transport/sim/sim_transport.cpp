@@ -72,7 +72,8 @@ class SimWorker::Use {
     GRAPNEL_CHECK(!nested_ || user == me, "two threads of rank {} use worker {} at once", index(worker_.rank_),
                   worker_.inbox_.id);
     GRAPNEL_CHECK(allowed_in_callback || !worker_.in_callback_,
-                  "rank {} calls progress, connect or sleep of a worker from inside its callback", index(worker_.rank_));
+                  "rank {} calls progress, connect or sleep of a worker from inside its callback",
+                  index(worker_.rank_));
   }
   ~Use() {
     if (!nested_) worker_.user_.store(0, std::memory_order_release);
@@ -130,9 +131,10 @@ Result<EndpointId> SimWorker::connect(ByteView address) {
 // ---- worker: messages out
 
 Status SimWorker::failure_of(const Line& line, std::uint64_t now_ns) const {
-  if (line.connection->cut_at_ns.load(std::memory_order_acquire) > now_ns) [[likely]] return {};
-  return Status(Code::peer_dead, fmt::format("the connection of rank {} with rank {} is gone",
-                                             index(line.source->rank), index(line.target->rank)));
+  if (line.connection->cut_at_ns.load(std::memory_order_acquire) > now_ns) [[likely]]
+    return {};
+  return Status(Code::peer_dead, fmt::format("the connection of rank {} with rank {} is gone", index(line.source->rank),
+                                             index(line.target->rank)));
 }
 
 Result<Sent> SimWorker::send(EndpointId to, ByteView header, ByteView payload, Completion completion) {

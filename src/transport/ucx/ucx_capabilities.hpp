@@ -51,7 +51,8 @@ struct TransportFact {
 /// The fact for a transport's name, or null for one that the table does not know (then nothing is assumed of it).
 const TransportFact* find_fact(std::string_view name);
 
-/// True when the list `tls` (the syntax of UCX_TLS: names and families by commas, "all", a leading ^ excludes) selects it.
+/// True when the list `tls` (the syntax of UCX_TLS: names and families by commas, "all", a leading ^ excludes) selects
+/// it.
 bool selects(std::string_view tls, const TransportFact& fact);
 
 }  // namespace ucx

@@ -46,17 +46,16 @@ Result<Path*> UcxWorker::add_path(ByteView address) {
   path->worker = this;
   path->process = *process;
   ucp_ep_params_t params{};
-  params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-                      UCP_EP_PARAM_FIELD_ERR_HANDLER;
+  params.field_mask =
+      UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
   params.address = reinterpret_cast<const ucp_address_t*>(ucx_address->data());
   // Chosen from the table and not by trying: UCX prints an error line for each endpoint that it refuses.
-  params.err_mode =
-      context_->settings().detects_dead_peers ? UCP_ERR_HANDLING_MODE_PEER : UCP_ERR_HANDLING_MODE_NONE;
+  params.err_mode = context_->settings().detects_dead_peers ? UCP_ERR_HANDLING_MODE_PEER : UCP_ERR_HANDLING_MODE_NONE;
   params.err_handler = {.cb = on_endpoint_failure, .arg = path.get()};
   const ucs_status_t status = ucp_ep_create(worker_, &params, &path->endpoint);
   if (status != UCS_OK) {
-    return Status{Code::system, to_status(status, "connect to a worker").message() + " (UCX_TLS=" +
-                                    context_->settings().transports + ")"};
+    return Status{Code::system, to_status(status, "connect to a worker").message() +
+                                    " (UCX_TLS=" + context_->settings().transports + ")"};
   }
   Path* added = path.get();
   path_of_[added->endpoint] = added;
@@ -84,7 +83,7 @@ ucs_status_t UcxWorker::on_hello(void* worker, const void* header, std::size_t h
 void UcxWorker::accept_hello(ucp_ep_h way_back, ByteView header, ByteView address) {
   const auto hello = base::Decoder(header).get<HelloHeader>();
   if (!hello || hello->magic != kHelloMagic || hello->sum != sum_of(address)) {
-    base::log_warn("a hello that is none of ours was ignored ({} + {} bytes)", header.size(), address.size());
+    ignore(header.size(), address.size());
     return;
   }
   // Two workers that connect to each other share one UCX endpoint each: then the way back is the one we have. An entry

@@ -27,10 +27,11 @@ Status copy(CopyCall call, const char* doing, const ProcessName& target, void* l
     }
     const int error = moved < 0 ? errno : EFAULT;
     if (error == EINTR) continue;
-    return {error == ESRCH ? Code::peer_dead : Code::refused,
-            fmt::format("cannot {} {} bytes at {:#x} of process {}: {}; the kernel must allow this process to trace that "
-                        "one (same user; kernel.yama.ptrace_scope=0, or CAP_SYS_PTRACE)",
-                        doing, bytes, remote_address, target.pid, std::strerror(error))};
+    return {
+        error == ESRCH ? Code::peer_dead : Code::refused,
+        fmt::format("cannot {} {} bytes at {:#x} of process {}: {}; the kernel must allow this process to trace that "
+                    "one (same user; kernel.yama.ptrace_scope=0, or CAP_SYS_PTRACE)",
+                    doing, bytes, remote_address, target.pid, std::strerror(error))};
   }
   return {};
 }

@@ -1,4 +1,5 @@
 // Operations: messages, native puts and gets, flushes; how they end.
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -44,7 +45,8 @@ Result<Sent> UcxWorker::send_on(Path& path, unsigned message_id, ByteView header
                                 Completion completion) {
   GRAPNEL_CHECK(header.size() <= kMaxHeaderBytes, "a header of {} bytes, of {}", header.size(), kMaxHeaderBytes);
   GRAPNEL_CHECK(payload.size() <= kMaxPayloadBytes, "a payload of {} bytes, of {}", payload.size(), kMaxPayloadBytes);
-  if (!path.failure.ok()) [[unlikely]] return path.failure;
+  if (!path.failure.ok()) [[unlikely]]
+    return path.failure;
   path.used_since_flush = true;
   Operation& operation = operations_.acquire(path, completion);
   if (!header.empty()) std::memcpy(operation.header.data(), header.data(), header.size());
@@ -74,14 +76,21 @@ ucs_status_t UcxWorker::on_message(void* worker, const void* header, std::size_t
   const bool has_way_back = (param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0;
   const bool data_is_here = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0;
   Path* path = has_way_back ? self.path_of(param->reply_ep) : nullptr;
-  if (path == nullptr || !data_is_here || header_bytes > kMaxHeaderBytes || data_bytes > kMaxPayloadBytes) [[unlikely]] {
-    base::log_warn("a message that is none of ours was ignored ({} + {} bytes)", header_bytes, data_bytes);
+  if (path == nullptr || !data_is_here || header_bytes > kMaxHeaderBytes || data_bytes > kMaxPayloadBytes)
+      [[unlikely]] {
+    self.ignore(header_bytes, data_bytes);
     return UCS_OK;
   }
   self.sink_.on_message({.header = {static_cast<const std::byte*>(header), header_bytes},
                          .payload = {static_cast<const std::byte*>(data), data_bytes},
                          .reply_path = {path}});
   return UCS_OK;
+}
+
+void UcxWorker::ignore(std::size_t header_bytes, std::size_t data_bytes) {
+  // Whoever floods us with strange messages shall not fill the log too: the 1st, 2nd, 4th, 8th, … are told.
+  if (!std::has_single_bit(++ignored_)) return;
+  base::log_warn("message {} that is none of ours was ignored ({} + {} bytes)", ignored_, header_bytes, data_bytes);
 }
 
 Result<Sent> UcxWorker::put(EndpointId to, ByteView local, std::uintptr_t remote_address, const RemoteKey& key,
@@ -168,8 +177,8 @@ Result<Sent> UcxWorker::start_flush(Path& path) {
   return flushed;
 }
 
-// Of all endpoints: UCX tells it for single ones only with a round trip. One look at most is left with UCX, which counts them
-// per endpoint in 8 bits.
+// Of all endpoints: UCX tells it for single ones only with a round trip. One look at most is left with UCX, which
+// counts them per endpoint in 8 bits.
 bool UcxWorker::transmit_side_is_empty() {
   if (is_looking_at_transmit_side()) return false;
   const ucp_request_param_t param{};

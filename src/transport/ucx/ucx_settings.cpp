@@ -64,8 +64,8 @@ Settings choose_settings(const base::Config& config, const launch::NodeMap& node
   if (config.native_rma && (adapter || process_copy)) {
     settings.native = adapter ? NativeWay::adapter : NativeWay::process_copy;
   }
-  // One rail: several would deliver one endpoint's messages out of order. It is the default, which a user's variable for
-  // the program's MPI must not change for us.
+  // One rail: several would deliver one endpoint's messages out of order. It is the default, which a user's variable
+  // for the program's MPI must not change for us.
   settings.changes.emplace_back("MAX_EAGER_RAILS", "1");
   // A flush of the worker then only looks whether the transmit side is empty (UcxWorker::transmit_side_is_empty).
   settings.changes.emplace_back("FLUSH_WORKER_EPS", "n");

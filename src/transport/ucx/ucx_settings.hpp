@@ -1,5 +1,5 @@
-// What UCX is told, and what follows from it: which transports may carry messages, how puts and gets are done, whether a
-// dead peer is noticed. docs/transport.md has the reason for each setting.
+// What UCX is told, and what follows from it: which transports may carry messages, how puts and gets are done, whether
+// a dead peer is noticed. docs/transport.md has the reason for each setting.
 //
 // The environment is read and never changed: the program's MPI reads it too. A user's UCX_ variable wins.
 // SPDX-License-Identifier: Apache-2.0

@@ -13,8 +13,8 @@
 
 namespace grapnel::transport {
 
-/// A transport for the rank of node `me`. Memory registrations, workers and keys may outlive it. Errors: unavailable when
-/// UCX has no usable transport here (the message names UCX_TLS), system.
+/// A transport for the rank of node `me`. Memory registrations, workers and keys may outlive it. Errors: unavailable
+/// when UCX has no usable transport here (the message names UCX_TLS), system.
 Result<std::unique_ptr<Transport>> make_ucx_transport(const base::Config& config, const launch::NodeMap& nodes,
                                                       NodeId me);
 

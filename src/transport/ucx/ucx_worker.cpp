@@ -20,7 +20,8 @@ constexpr std::uint64_t kDrainLimit_ns = 200 * base::kMillisecond_ns;
 // Only for the bounded end of a worker; nothing on a communication path reads a clock here.
 std::uint64_t steady_now_ns() {
   return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+          .count());
 }
 
 }  // namespace
@@ -33,8 +34,7 @@ Result<std::unique_ptr<Worker>> UcxWorker::create(std::shared_ptr<const Context>
 
 Status UcxWorker::open() {
   ucp_worker_params_t params{};
-  params.field_mask =
-      UCP_WORKER_PARAM_FIELD_THREAD_MODE | UCP_WORKER_PARAM_FIELD_EVENTS | UCP_WORKER_PARAM_FIELD_FLAGS;
+  params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE | UCP_WORKER_PARAM_FIELD_EVENTS | UCP_WORKER_PARAM_FIELD_FLAGS;
   params.thread_mode = UCS_THREAD_MODE_SINGLE;
   params.events = UCP_WAKEUP_RX | UCP_WAKEUP_TX;
   if (context_->settings().native == NativeWay::adapter) params.events |= UCP_WAKEUP_RMA;
@@ -67,8 +67,8 @@ Status UcxWorker::read_address() {
   GRAPNEL_TRY(to_status(ucp_worker_get_address(worker_, &address, &bytes), "tell a worker's address"));
   const bool copies = context_->settings().native == NativeWay::process_copy;
   base::Encoder encoder;
-  encoder.put(copies ? my_process_name() : ProcessName{}).put_string(std::as_bytes(std::span(
-      reinterpret_cast<const char*>(address), bytes)));
+  encoder.put(copies ? my_process_name() : ProcessName{})
+      .put_string(std::as_bytes(std::span(reinterpret_cast<const char*>(address), bytes)));
   address_ = encoder.take();
   ucp_worker_release_address(worker_, address);
   return {};
@@ -82,8 +82,8 @@ UcxWorker::~UcxWorker() {
   }
   drain(kDrainLimit_ns);
   if (emptiness_request_ != nullptr) ucp_request_free(emptiness_request_);
-  // It closes the endpoints by force, which a peer that is gone cannot delay. Closing them here first would leave UCX with
-  // an endpoint that a look at the transmit side still counts, and 1.13 aborts over that.
+  // It closes the endpoints by force, which a peer that is gone cannot delay. Closing them here first would leave UCX
+  // with an endpoint that a look at the transmit side still counts, and 1.13 aborts over that.
   ucp_worker_destroy(worker_);
   tell_what_ended();
   operations_.for_each_in_use([this](Operation& operation) {

@@ -1,4 +1,5 @@
-// A mailbox on one UCP worker: messages are active messages with one id, and every message says which endpoint leads back.
+// A mailbox on one UCP worker: messages are active messages with one id, and every message says which endpoint leads
+// back.
 //
 // Threads: one at a time (UCS_THREAD_MODE_SINGLE), except `wake`.
 // Invariants:
@@ -7,9 +8,10 @@
 //     one at that moment would overtake those that still wait in the queue.
 // (2) The first message on every connection is a hello with the sender's address. With it the receiver makes the way
 //     back an endpoint of its own: one that UCX made by itself is freed when the peer dies, under whoever kept it.
-// (3) A flush of messages waits for no answer, where transports let messages leave in turn: it sends a marker, and when UCX
-//     has taken that, all before it have left. ucp_ep_flush_nbx over TCP would cost a round trip, and wait for a peer that
-//     does not progress its worker.
+// (3) A flush of messages waits for no answer, where transports let messages leave in turn: it sends a marker, and when
+// UCX
+//     has taken that, all before it have left. ucp_ep_flush_nbx over TCP would cost a round trip, and wait for a peer
+//     that does not progress its worker.
 // (4) An operation under way holds a slot with its header until UCX is through with it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -74,6 +76,7 @@ class UcxWorker final : public Worker {
   void end_flush(Path& path, const Status& outcome);
   void finish(Operation& operation);
   bool tell_what_ended();
+  void ignore(std::size_t header_bytes, std::size_t data_bytes);
 
   static ucs_status_t on_message(void* worker, const void* header, std::size_t header_bytes, void* data,
                                  std::size_t data_bytes, const ucp_am_recv_param_t* param);
@@ -91,6 +94,7 @@ class UcxWorker final : public Worker {
   Bytes address_;
   bool progressing_ = false;
   bool closing_ = false;
+  std::uint64_t ignored_ = 0;  ///< messages that were none of ours
 
   void* emptiness_request_ = nullptr;  ///< UCX's, of a look at the transmit side that did not find it empty
 

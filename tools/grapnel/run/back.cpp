@@ -3,12 +3,15 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdlib>
+#include <span>
 #include <string_view>
 
+#include "base/codec.hpp"
 #include "run/job.hpp"
 #include "run/labels.hpp"
 #include "run/message.hpp"
@@ -60,7 +63,8 @@ class Back {
       clean_up();
       return 1;
     }
-    Job job(ranks_, *server_, options_.timeout_s);
+    Job job(ranks_, *server_, options_.timeout_s,
+            [this](const std::string& why, int exit_code) { tell_front(why, exit_code); });
     while (!job.is_over()) serve(job);
     clean_up();
     return job.exit_code();
@@ -69,6 +73,7 @@ class Back {
  private:
   Status start_job() {
     signals_ = open_signals();
+    GRAPNEL_TRY(create_session_directory(start_.session_directory));
     auto server = PmixServer::start(options_.ranks, start_.session_directory);
     if (!server) return server.status();
     server_ = std::move(*server);
@@ -110,9 +115,8 @@ class Back {
 
   // One sleep and what it brought. Abort requests come before ends: the rank that asked ends right after.
   void serve(Job& job) {
-    std::array<pollfd, 3> entries{{{signals_.number(), POLLIN, 0},
-                                   {start_.front_alive.number(), POLLIN, 0},
-                                   {server_->abort_event(), POLLIN, 0}}};
+    std::array<pollfd, 3> entries{
+        {{signals_.number(), POLLIN, 0}, {start_.front.number(), POLLIN, 0}, {server_->abort_event(), POLLIN, 0}}};
     ::poll(entries.data(), entries.size(), job.sleep_ms());
     if (entries[1].revents != 0) end_without_front();
     if (const auto request = server_->take_abort()) job.on_abort(*request);
@@ -123,8 +127,18 @@ class Back {
     job.on_time();
   }
 
+  // PMIx 4.2.2's server can crash when ranks die during a fence (seen with mpirun; openpmix issue 1122 and prrte issue
+  // 109 look alike). Should it take this process along, the front has the message and the exit code.
+  void tell_front(const std::string& why, int exit_code) const {
+    base::Encoder verdict;
+    verdict.put(exit_code).put_bytes(std::as_bytes(std::span(why)));
+    const ByteView packet = verdict.view();
+    // It fails when the front is gone; then that is the message (end_without_front).
+    [[maybe_unused]] const auto sent = ::send(start_.front.number(), packet.data(), packet.size(), MSG_NOSIGNAL);
+  }
+
   [[noreturn]] void end_without_front() {
-    say(fmt::format("the launcher (process {}) is gone; the job ends", start_.front));
+    say(fmt::format("the launcher (process {}) is gone; the job ends", start_.front_process));
     clean_up();
     ::_exit(1);
   }

@@ -17,8 +17,8 @@ namespace grapnel::tool {
 struct BackStart {
   std::string program;  ///< path
   std::string session_directory;
-  os::Descriptor front_alive;  ///< its end is the front's end
-  pid_t front = 0;
+  os::Descriptor front;  ///< its end is the front's end; the verdict goes into it
+  pid_t front_process = 0;
   int input = 0;    ///< rank 0's standard input
   sigset_t mask{};  ///< the ranks' signal mask
 };

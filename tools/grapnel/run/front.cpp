@@ -10,8 +10,10 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <vector>
 
+#include "base/codec.hpp"
 #include "run/back.hpp"
 #include "run/message.hpp"
 #include "run/process_tree.hpp"
@@ -20,6 +22,8 @@
 
 namespace grapnel::tool {
 namespace {
+
+constexpr std::size_t kLongestVerdict = 4096;  // a longer message is cut
 
 // A terminal's input for rank 0, which is not in the terminal's foreground and may not read it itself.
 class TerminalInput {
@@ -70,38 +74,29 @@ class Front {
   explicit Front(const RunOptions& options) : options_(options), spared_(children()) {}
 
   int run(const std::string& program) {
-    auto directory = create_session_directory();
-    if (!directory) return fail(directory.status().message());
-    session_directory_ = *directory;
-    const Status started = start_back(program);
-    if (!started.ok()) {
-      remove_session_directory(session_directory_);
-      return fail(started.message());
+    if (const Status started = start_back(program); !started.ok()) {
+      say(started.message());
+      return 1;
     }
     while (!back_has_ended()) serve();
     return end();
   }
 
  private:
-  static int fail(const std::string& why) {
-    say(why);
-    return 1;
-  }
-
   Status start_back(const std::string& program) {
     std::array<int, 2> ends{};
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
       return Status(Code::system, fmt::format("cannot make a pair of sockets: {}", std::strerror(errno)));
     }
     BackStart start{program, session_directory_, os::Descriptor(ends[0]), ::getpid(), terminal_.open(), {}};
-    alive_ = os::Descriptor(ends[1]);
+    back_end_ = os::Descriptor(ends[1]);
     block_signals(start.mask);
     signals_ = open_signals();
     adopt_orphans();
     back_ = ::fork();
     if (back_ < 0) return Status(Code::system, fmt::format("cannot fork: {}", std::strerror(errno)));
     if (back_ == 0) {
-      alive_.reset();
+      back_end_.reset();
       signals_.reset();
       terminal_.forget_writer();
       ::_exit(run_back(options_, std::move(start)));
@@ -111,11 +106,13 @@ class Front {
   }
 
   void serve() {
-    std::array<pollfd, 2> entries{{{signals_.number(), POLLIN, 0}, terminal_.entry()}};
+    std::array<pollfd, 3> entries{
+        {{signals_.number(), POLLIN, 0}, terminal_.entry(), {told_ ? -1 : back_end_.number(), POLLIN, 0}}};
     // A terminal may take us to its foreground without a signal: look again now and then while it has not.
     const bool background = ::isatty(STDIN_FILENO) != 0 && entries[1].fd < 0;
     ::poll(entries.data(), entries.size(), background ? 1000 : -1);
     if (entries[1].revents != 0) terminal_.pass_on();
+    if (entries[2].revents != 0) take_verdict();
     while (const auto signal = next_signal(signals_)) {
       if (*signal != SIGCHLD) ::kill(back_, *signal);
       if (*signal == SIGTSTP) ::raise(SIGSTOP);
@@ -124,23 +121,38 @@ class Front {
 
   bool back_has_ended() { return ::waitpid(back_, &back_status_, WNOHANG) == back_; }
 
+  // The verdict, or the end of the back without one: then SIGCHLD tells the rest.
+  void take_verdict() {
+    std::array<std::byte, kLongestVerdict> packet;
+    const ssize_t count = ::recv(back_end_.number(), packet.data(), packet.size(), MSG_DONTWAIT);
+    if (count < 0 && errno == EAGAIN) return;
+    told_ = true;
+    if (count <= 0) return;
+    base::Decoder decoder(ByteView(packet.data(), static_cast<std::size_t>(count)));
+    verdict_ = decoder.get<int>();
+    say({reinterpret_cast<const char*>(decoder.rest().data()), decoder.rest().size()});
+  }
+
   int end() {
-    if (WIFSIGNALED(back_status_)) {
+    if (!told_) take_verdict();
+    if (WIFSIGNALED(back_status_) && !verdict_) {
       say(fmt::format("the job's server (process {}) {}; the job ends", back_, end_words(back_status_)));
     }
     kill_descendants(spared_);
     remove_session_directory(session_directory_);
-    return exit_code_of(back_status_);
+    return verdict_.value_or(exit_code_of(back_status_));
   }
 
   const RunOptions& options_;
   const std::set<pid_t> spared_;  ///< children that a shell left us when it became us by exec
-  std::string session_directory_;
+  const std::string session_directory_ = name_session_directory();
   TerminalInput terminal_;
-  os::Descriptor alive_;
+  os::Descriptor back_end_;
   os::Descriptor signals_;
   pid_t back_ = -1;
   int back_status_ = 0;
+  bool told_ = false;  ///< nothing more will come from the back
+  std::optional<int> verdict_;
 };
 
 }  // namespace

@@ -17,8 +17,8 @@ constexpr int kTimeLimitExit = 124;  // as timeout(1)
 
 }  // namespace
 
-Job::Job(Ranks& ranks, const PmixServer& server, double timeout_s)
-    : ranks_(ranks), server_(server), timeout_s_(timeout_s) {
+Job::Job(Ranks& ranks, const PmixServer& server, double timeout_s, Tell tell)
+    : ranks_(ranks), server_(server), timeout_s_(timeout_s), tell_(std::move(tell)) {
   if (timeout_s > 0) {
     time_limit_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_s));
   }
@@ -54,7 +54,7 @@ void Job::end(const std::string& message, int exit_code) {
   if (ending_) return;
   ending_ = true;
   exit_code_ = exit_code;
-  say(message);
+  tell_(message, exit_code);
   ranks_.signal_all(SIGTERM);
   ranks_.signal_all(SIGCONT);  // a stopped rank would not see the one before
   const auto deadline = Clock::now() + kTermToKill;

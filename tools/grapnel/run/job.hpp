@@ -8,6 +8,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -18,7 +19,10 @@ namespace grapnel::tool {
 
 class Job {
  public:
-  Job(Ranks& ranks, const PmixServer& server, double timeout_s);
+  /// Why the job ends and with which exit code; once, before any rank is ended.
+  using Tell = std::function<void(const std::string& why, int exit_code)>;
+
+  Job(Ranks& ranks, const PmixServer& server, double timeout_s, Tell tell);
 
   void on_rank_end(const Ranks::End& end);
   void on_abort(const PmixServer::AbortRequest& request);
@@ -39,6 +43,7 @@ class Job {
   Ranks& ranks_;
   const PmixServer& server_;
   const double timeout_s_;
+  const Tell tell_;
   bool ending_ = false;
   int exit_code_ = 0;
   int user_signal_ = 0;

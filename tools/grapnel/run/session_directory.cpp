@@ -1,22 +1,27 @@
 #include "run/session_directory.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
+#include "os/identity.hpp"
+
 namespace grapnel::tool {
 
-Result<std::string> create_session_directory() {
+std::string name_session_directory() {
   const char* parent = std::getenv("TMPDIR");
-  std::string path = fmt::format("{}/grapnel-run-XXXXXX", parent != nullptr && *parent != '\0' ? parent : "/tmp");
-  if (::mkdtemp(path.data()) == nullptr) {
-    return Status(Code::system, fmt::format("cannot make a folder {}: {} (TMPDIR chooses another place)", path,
-                                            std::strerror(errno)));
-  }
-  return path;
+  return fmt::format("{}/grapnel-run-{:016x}", parent != nullptr && *parent != '\0' ? parent : "/tmp",
+                     os::random_u64());
+}
+
+Status create_session_directory(const std::string& path) {
+  if (::mkdir(path.c_str(), S_IRWXU) == 0) return {};
+  return Status(Code::system, fmt::format("cannot make the folder {}: {} (TMPDIR chooses another place)", path,
+                                          std::strerror(errno)));
 }
 
 void remove_session_directory(const std::string& path) {
