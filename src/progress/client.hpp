@@ -52,7 +52,7 @@ struct Order {
   ByteView body;
   ByteView payload;             ///< untouched until `sent`, or until the call returned with Sent::done
   std::size_t reply_bytes = 0;  ///< payload of the reply at most; takes window too
-  OnReply on_reply;             ///< none: no reply
+  OnReply on_reply;             ///< none: no reply, where the handler has none; else its acknowledgement
   transport::Completion sent;
 };
 

@@ -64,7 +64,7 @@ void Server::execute_or_park(Origin& origin, const Handler& handler, const Reque
   std::uint64_t resume = 0;
   if (origin.parked.empty()) {
     const Outcome outcome = execute(origin, handler, header, body, payload, resume);
-    if (outcome != Outcome::retry) return settle(origin, header, outcome);
+    if (outcome != Outcome::retry) return settle(origin, handler, header, outcome);
     ++parked_origins_;
   } else if (origin.held + header.charge > config_.window_bytes) {
     return drop("exceeds its origin's window");
@@ -95,7 +95,7 @@ Outcome Server::execute(Origin& origin, const Handler& handler, const RequestHea
   return outcome;
 }
 
-void Server::settle(Origin& origin, const RequestHeader& header, Outcome outcome) {
+void Server::settle(Origin& origin, const Handler& handler, const RequestHeader& header, Outcome outcome) {
   ++origin.handled;
   origin.released += header.charge;
   handled_.fetch_add(1, std::memory_order_relaxed);
@@ -106,6 +106,9 @@ void Server::settle(Origin& origin, const RequestHeader& header, Outcome outcome
       reply(origin, ReplyCode::refused, header.token, origin.handled, origin.released, {}, {}, {});
     }
   }
+  // A write whose sender wants to know at once when it is applied.
+  const bool acknowledges = outcome == Outcome::done && !handler.answers && header.token != 0;
+  if (acknowledges) reply(origin, ReplyCode::answer, header.token, origin.handled, origin.released, {}, {}, {});
   if (origin.released - origin.reported_released >= config_.window_bytes / 2) report_counts(origin);
 }
 

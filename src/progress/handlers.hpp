@@ -49,7 +49,7 @@ struct Handler {
   const char* name = "";
   std::size_t least_body_bytes = 0;
   std::size_t most_body_bytes = 0;
-  bool answers = false;  ///< needs a token: a request without one is refused
+  bool answers = false;  ///< needs a token (a request without one is refused); else a token asks for an acknowledgement
   std::function<Outcome(Request&)> run;
 };
 

@@ -86,9 +86,10 @@ bool Server::retry_parked() {
       const Outcome outcome = execute(origin, *first.handler, first.header, first.body, first.payload, first.resume);
       if (outcome == Outcome::retry) break;
       const RequestHeader header = first.header;
+      const Handler& handler = *first.handler;
       origin.held -= header.charge;
       origin.parked.pop_front();
-      settle(origin, header, outcome);
+      settle(origin, handler, header, outcome);
       any = true;
       if (origin.parked.empty()) --parked_origins_;
     }

@@ -97,7 +97,7 @@ class Server final : public transport::MessageSink {
                        ByteView payload);
   Outcome execute(Origin& origin, const Handler& handler, const RequestHeader& header, ByteView body, ByteView payload,
                   std::uint64_t& resume);
-  void settle(Origin& origin, const RequestHeader& header, Outcome outcome);
+  void settle(Origin& origin, const Handler& handler, const RequestHeader& header, Outcome outcome);
   bool retry_parked();
   void report_counts(Origin& origin);
   void reply(Origin& origin, ReplyCode code, std::uint64_t token, std::uint64_t handled, std::uint64_t released,

@@ -41,7 +41,12 @@ Waiting::Spin::~Spin() {
 
 bool Waiting::Spin::step() {
   if (!counted_ || waiting_.host_.now_ns() >= end_ns_) return false;
-  waiting_.host_.relax();
+  // Whoever is waited for may share this CPU: now and then it gets it.
+  if (++steps_ % kStepsPerYield == 0) {
+    waiting_.host_.yield();
+  } else {
+    waiting_.host_.relax();
+  }
   return true;
 }
 

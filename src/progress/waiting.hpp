@@ -57,9 +57,11 @@ class Waiting {
     bool step();
 
    private:
+    static constexpr std::uint32_t kStepsPerYield = 32;
     Waiting& waiting_;
     bool counted_;
     std::uint64_t end_ns_;
+    std::uint32_t steps_ = 0;
   };
 
   Status health() { return launch_.health(); }

@@ -18,13 +18,13 @@ inline std::size_t stripe_run_bytes(const std::byte* target, std::size_t bytes, 
 }
 
 /// Waits for stripes. Errors: peer_dead.
-inline Status accumulate_waiting(StripeHolder& holder, const Arithmetic& arithmetic, std::byte* target,
+inline Status accumulate_waiting(StripeHolder& holder, ElementType type, const void* scale, std::byte* target,
                                  const std::byte* source, std::size_t bytes) {
-  const std::size_t element = element_bytes(arithmetic.type);
+  const std::size_t element = element_bytes(type);
   while (bytes > 0) {
     const std::size_t run = stripe_run_bytes(target, bytes, element);
     GRAPNEL_TRY(holder.hold(target));
-    accumulate(arithmetic.type, target, source, run, arithmetic.scale.bytes);
+    accumulate(type, target, source, run, scale);
     target += run;
     source += run;
     bytes -= run;

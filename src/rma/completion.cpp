@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "rma/rma.hpp"
 #include "rma/run_pairs.hpp"
@@ -106,7 +107,7 @@ Status Rma::fence(std::span<const Rank> targets) {
 
 Status Rma::fence_all() {
   std::vector<NodeId> nodes;
-  for (std::size_t node = 0; node < dirty_until_.size(); ++node) nodes.push_back(NodeId(static_cast<int>(node)));
+  for (std::size_t node = 0; node < written_.size(); ++node) nodes.push_back(NodeId(static_cast<int>(node)));
   return fence_nodes(nodes);
 }
 
@@ -124,7 +125,10 @@ Status Rma::fence_messages(const std::vector<NodeId>& nodes) {
   const std::uint32_t window = config_.fence == base::FenceKind::serial ? 1 : config_.fence_window;
   Status refused;
   for (const NodeId node : nodes) {
-    if (acknowledged(node)) continue;
+    Written& written = written_[index(node)];
+    written.predictor.fenced();
+    // Nothing is asked where the acknowledgement has come or is on its way.
+    if (acknowledged(node) || written.asked_until >= written.until) continue;
     GRAPNEL_TRY(client_->wait_until([&] { return fence_unanswered_ < window; }));
     progress::Order order;
     order.handler = progress::kCountsHandler;
@@ -137,7 +141,8 @@ Status Rma::fence_messages(const std::vector<NodeId>& nodes) {
   GRAPNEL_TRY(client_->wait_until(
       [&] { return std::all_of(nodes.begin(), nodes.end(), [&](NodeId node) { return acknowledged(node); }); }));
   for (const NodeId node : nodes) {
-    if (const std::uint32_t count = client_->take_refused(node); count > 0 && refused.ok()) {
+    const std::uint32_t count = client_->take_refused(node) + std::exchange(written_[index(node)].refused, 0);
+    if (count > 0 && refused.ok()) {
       refused = Status(Code::refused,
                        fmt::format("node {} refused {} writes of this rank; its log says why", index(node), count));
     }

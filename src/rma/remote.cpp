@@ -28,11 +28,12 @@ RemotePath::RemotePath(progress::Client& client, std::size_t chunk_bytes)
     : client_(client), chunk_bytes_(chunk_bytes / kLargestElementBytes * kLargestElementBytes) {}
 
 Status RemotePath::send_plain(NodeId node, Operation& operation, progress::HandlerId handler, ByteView body,
-                              ByteView data) {
+                              ByteView data, const progress::OnReply& acknowledged) {
   progress::Order order;
   order.handler = handler;
   order.body = body;
   order.payload = data;
+  order.on_reply = acknowledged;
   order.sent = {message_left, &operation};
   ++operation.pending;
   const auto sent = client_.send(node, order);
@@ -41,11 +42,14 @@ Status RemotePath::send_plain(NodeId node, Operation& operation, progress::Handl
   return sent.status();
 }
 
-Status RemotePath::put(NodeId node, Operation& operation, std::uint64_t address, ByteView data) {
+Status RemotePath::put(NodeId node, Operation& operation, std::uint64_t address, ByteView data,
+                       const progress::OnReply& acknowledged) {
   while (!data.empty()) {
     const std::size_t bytes = std::min(data.size(), chunk_bytes_);
     const ContiguousBody body{address, bytes};
-    GRAPNEL_TRY(send_plain(node, operation, kPutHandler, base::bytes_of(body), data.first(bytes)));
+    const bool last = bytes == data.size();
+    GRAPNEL_TRY(send_plain(node, operation, kPutHandler, base::bytes_of(body), data.first(bytes),
+                           last ? acknowledged : progress::OnReply{}));
     address += bytes;
     data = data.subspan(bytes);
   }
@@ -53,11 +57,13 @@ Status RemotePath::put(NodeId node, Operation& operation, std::uint64_t address,
 }
 
 Status RemotePath::accumulate(NodeId node, Operation& operation, const Arithmetic& arithmetic, std::uint64_t address,
-                              ByteView data) {
+                              ByteView data, const progress::OnReply& acknowledged) {
   while (!data.empty()) {
     const std::size_t bytes = std::min(data.size(), chunk_bytes_);
     const AccumulateBody body{{address, bytes}, arithmetic};
-    GRAPNEL_TRY(send_plain(node, operation, kAccumulateHandler, base::bytes_of(body), data.first(bytes)));
+    const bool last = bytes == data.size();
+    GRAPNEL_TRY(send_plain(node, operation, kAccumulateHandler, base::bytes_of(body), data.first(bytes),
+                           last ? acknowledged : progress::OnReply{}));
     address += bytes;
     data = data.subspan(bytes);
   }

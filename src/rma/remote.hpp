@@ -21,9 +21,11 @@ class RemotePath {
  public:
   RemotePath(progress::Client& client, std::size_t chunk_bytes);
 
-  Status put(NodeId node, Operation& operation, std::uint64_t address, ByteView data);
+  /// `acknowledged` (may be empty) is told when the last message is applied, or refused.
+  Status put(NodeId node, Operation& operation, std::uint64_t address, ByteView data,
+             const progress::OnReply& acknowledged);
   Status accumulate(NodeId node, Operation& operation, const Arithmetic& arithmetic, std::uint64_t address,
-                    ByteView data);
+                    ByteView data, const progress::OnReply& acknowledged);
   Status get(NodeId node, Operation& operation, std::uint64_t address, ByteSpan destination);
 
   /// Shapes of equal total size; `body` holds the remote side and the arithmetic.
@@ -57,7 +59,8 @@ class RemotePath {
   };
   class PieceCursor;
 
-  Status send_plain(NodeId node, Operation& operation, progress::HandlerId handler, ByteView body, ByteView data);
+  Status send_plain(NodeId node, Operation& operation, progress::HandlerId handler, ByteView body, ByteView data,
+                    const progress::OnReply& acknowledged);
   Status send_packed(NodeId node, progress::HandlerId handler, ByteView body, PackedSend* packed);
   Status send_get(NodeId node, progress::HandlerId handler, ByteView body, PendingGet* get);
   PackedSend* take_packed(Operation& operation, std::size_t bytes);

@@ -24,7 +24,7 @@ Rma::Rma(const base::Config& config, launch::Launch& launch, progress::Waiting& 
       ways_(config, transport != nullptr ? transport->capabilities() : transport::Capabilities{}),
       remote_(client != nullptr ? std::make_unique<RemotePath>(*client, config.chunk_bytes) : nullptr),
       local_(static_cast<std::size_t>(launch.size())),
-      dirty_until_(launch.nodes().node_count()),
+      written_(launch.nodes().node_count()),
       implicit_(static_cast<std::size_t>(launch.size())) {
   for (const Rank rank : launch.nodes().ranks_of[index(launch.node())]) local_[index(rank)] = 1;
   if (ways_.any_native()) native_ = std::make_unique<NativePath>(*client, launch.nodes().node_count());
@@ -47,6 +47,26 @@ Result<Arithmetic> Rma::arithmetic(ElementType type, const void* scale, std::siz
   Arithmetic arithmetic{type, one_of(type)};
   if (scale != nullptr) std::memcpy(arithmetic.scale.bytes, scale, element_bytes(type));
   return arithmetic;
+}
+
+namespace {
+
+// The factors 1, by type: an accumulate without a scale points here.
+const std::array<Scale, kElementTypes> kOnes = [] {
+  std::array<Scale, kElementTypes> ones;
+  for (int type = 0; type < kElementTypes; ++type) {
+    ones[static_cast<std::size_t>(type)] = one_of(static_cast<ElementType>(type));
+  }
+  return ones;
+}();
+
+}  // namespace
+
+Status Rma::accumulate_here(ElementType type, const void* scale, const void* source, void* remote, std::size_t bytes) {
+  count_shared(OperationKind::accumulate, bytes);
+  StripeHolder holder(waiting_, stripes_, stripes_.rank_mark());
+  return accumulate_waiting(holder, type, scale != nullptr ? scale : kOnes[static_cast<std::size_t>(type)].bytes,
+                            static_cast<std::byte*>(remote), static_cast<const std::byte*>(source), bytes);
 }
 
 Scale one_of(ElementType type) {
@@ -110,8 +130,9 @@ Status Rma::by_shared_memory(const ContiguousTransfer& what) {
     default: break;
   }
   StripeHolder holder(waiting_, stripes_, stripes_.rank_mark());
-  return accumulate_waiting(holder, what.arithmetic, static_cast<std::byte*>(what.remote),
-                            static_cast<const std::byte*>(what.local), what.bytes);
+  return accumulate_waiting(holder, what.arithmetic.type, what.arithmetic.scale.bytes,
+                            static_cast<std::byte*>(what.remote), static_cast<const std::byte*>(what.local),
+                            what.bytes);
 }
 
 Status Rma::by_shared_memory(const StridedTransfer& what) {
@@ -126,7 +147,7 @@ Status Rma::by_shared_memory(const StridedTransfer& what) {
   for_each_run_pair(*what.remote_shape, *what.local_shape,
                     [&](std::int64_t remote_offset, std::int64_t local_offset, std::size_t bytes) {
                       if (!status.ok()) return;
-                      status = accumulate_waiting(holder, what.arithmetic,
+                      status = accumulate_waiting(holder, what.arithmetic.type, what.arithmetic.scale.bytes,
                                                   static_cast<std::byte*>(what.remote) + remote_offset,
                                                   static_cast<const std::byte*>(what.local) + local_offset, bytes);
                     });
@@ -142,7 +163,8 @@ Status Rma::by_shared_memory(const VectorTransfer& what) {
       case OperationKind::put: rma::copy(piece.remote, piece.local, piece.bytes); break;
       case OperationKind::get: rma::copy(piece.local, piece.remote, piece.bytes); break;
       default:
-        GRAPNEL_TRY(accumulate_waiting(holder, what.arithmetic, static_cast<std::byte*>(piece.remote),
+        GRAPNEL_TRY(accumulate_waiting(holder, what.arithmetic.type, what.arithmetic.scale.bytes,
+                                       static_cast<std::byte*>(piece.remote),
                                        static_cast<const std::byte*>(piece.local), piece.bytes));
     }
   }

@@ -25,6 +25,7 @@
 #include "progress/client.hpp"
 #include "progress/waiting.hpp"
 #include "rma/counts.hpp"
+#include "rma/fence_predictor.hpp"
 #include "rma/kernels/copy.hpp"
 #include "rma/messages.hpp"
 #include "rma/native.hpp"
@@ -128,6 +129,7 @@ class Rma {
   }
   void count_wire(OperationKind kind, std::size_t bytes, std::uint64_t messages_before);
 
+  Status accumulate_here(ElementType type, const void* scale, const void* source, void* remote, std::size_t bytes);
   Status put_elsewhere(const void* source, void* remote, std::size_t bytes, Rank target);
   Status get_elsewhere(const void* remote, void* destination, std::size_t bytes, Rank target);
 
@@ -162,8 +164,18 @@ class Rma {
   Status complete(Operation& operation);
   Status leave(NodeId node);
 
+  // My writes to a node by messages.
+  struct Written {
+    std::uint64_t until = 0;        ///< requests issued up to the last of them
+    std::uint64_t asked_until = 0;  ///< up to the last one that asked for its acknowledgement
+    bool asked = false;             ///< the one under way asks
+    std::uint32_t refused = 0;      ///< of those that asked; told at the next fence
+    FencePredictor predictor;
+  };
+
   NodeId node_of(Rank rank) const { return launch_.nodes().node_of[index(rank)]; }
-  bool acknowledged(NodeId node) const { return client_->handled(node) >= dirty_until_[index(node)]; }
+  bool acknowledged(NodeId node) const { return client_->handled(node) >= written_[index(node)].until; }
+  progress::OnReply acknowledgement(NodeId node);
   Status fence_nodes(const std::vector<NodeId>& nodes);
   Status fence_messages(const std::vector<NodeId>& nodes);  ///< with the client's guard held
 
@@ -174,10 +186,10 @@ class Rma {
   Stripes& stripes_;
   progress::Client* client_;
   const Ways ways_;
-  std::unique_ptr<RemotePath> remote_;      ///< null in a job of one node
-  std::unique_ptr<NativePath> native_;      ///< null where the transport has no native operations
-  std::vector<std::uint8_t> local_;         ///< by rank: on my node
-  std::vector<std::uint64_t> dirty_until_;  ///< by node: requests issued up to my last write there
+  std::unique_ptr<RemotePath> remote_;  ///< null in a job of one node
+  std::unique_ptr<NativePath> native_;  ///< null where the transport has no native operations
+  std::vector<std::uint8_t> local_;     ///< by rank: on my node
+  std::vector<Written> written_;        ///< by node
   std::array<OperationCounts, kOperationKinds> counts_;
   HandleTable handles_;
   std::vector<Operation> implicit_;     ///< by target rank

@@ -1,6 +1,8 @@
 // A transfer from the call to its completion: blocking, started, gathered; by shared memory or by wire.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "rma/rma.hpp"
 
 namespace grapnel::rma {
@@ -33,7 +35,11 @@ Status Rma::send_by_wire(const Transfer& what, Operation& operation) {
   GRAPNEL_TRY(by_wire(what, operation));
   count_wire(what.kind, bytes_of(what), messages);
   const bool wrote_by_message = what.kind != OperationKind::get && client_->issued(node) != issued;
-  if (wrote_by_message) dirty_until_[index(node)] = client_->issued(node);
+  if (wrote_by_message) {
+    Written& written = written_[index(node)];
+    written.until = client_->issued(node);
+    if (std::exchange(written.asked, false)) written.asked_until = written.until;
+  }
   return {};
 }
 
@@ -87,11 +93,13 @@ Status Rma::get_elsewhere(const void* remote, void* destination, std::size_t byt
 
 Status Rma::accumulate(ElementType type, const void* scale, const void* source, void* remote, std::size_t bytes,
                        Rank target) {
+  const bool sound = is_element_type(static_cast<int>(type)) && bytes % element_bytes(type) == 0;
+  if (sound && in_reach(remote, bytes, target)) [[likely]] {
+    return accumulate_here(type, scale, source, remote, bytes);
+  }
   const auto how = arithmetic(type, scale, bytes);
   if (!how) return how.status();
   const ContiguousTransfer what{OperationKind::accumulate, *how, const_cast<void*>(source), remote, bytes, target};
-  if (in_reach(remote, bytes, target)) [[likely]]
-    return by_shared_memory(what);
   const auto way = route(remote, bytes, target, "accumulate");
   if (!way) return way.status();
   return run_blocking(what, *way);

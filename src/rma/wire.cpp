@@ -20,6 +20,19 @@ Status Rma::before_native(NodeId node, std::uint64_t address, std::size_t bytes)
   return native_->unflushed(node, address, bytes) ? native_->flush(node) : Status{};
 }
 
+// What the write that is about to be sent asks of the server. The last message of the write is the next but
+// ⌈bytes/chunk⌉, whose number is not known yet; `send_by_wire` notes it.
+progress::OnReply Rma::acknowledgement(NodeId node) {
+  Written& written = written_[index(node)];
+  const bool asks = written.predictor.next_write_asks() && config_.fence != base::FenceKind::serial;
+  written.asked = asks;
+  if (!asks) return {};
+  return {[](void* refused, const progress::Reply& reply) {
+            *static_cast<std::uint32_t*>(refused) += reply.code == progress::ReplyCode::refused;
+          },
+          &written.refused};
+}
+
 Status Rma::before_messages(NodeId node) { return native_ ? native_->flush(node) : Status{}; }
 
 Status Rma::by_native(const ContiguousTransfer& what, Operation& operation) {
@@ -41,10 +54,10 @@ Status Rma::by_wire(const ContiguousTransfer& what, Operation& operation) {
   const auto address = reinterpret_cast<std::uint64_t>(what.remote);
   const ByteView source(static_cast<const std::byte*>(what.local), what.bytes);
   switch (what.kind) {
-    case OperationKind::put: return remote_->put(node, operation, address, source);
+    case OperationKind::put: return remote_->put(node, operation, address, source, acknowledgement(node));
     case OperationKind::get:
       return remote_->get(node, operation, address, ByteSpan(static_cast<std::byte*>(what.local), what.bytes));
-    default: return remote_->accumulate(node, operation, what.arithmetic, address, source);
+    default: return remote_->accumulate(node, operation, what.arithmetic, address, source, acknowledgement(node));
   }
 }
 
