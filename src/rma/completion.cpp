@@ -49,7 +49,7 @@ Status Rma::wait(Handle& handle) {
   progress::Client::Guard guard(*client_);
   Operation& operation = handles_.of(handle);
   GRAPNEL_TRY(send_aggregate(operation));
-  const Status completed = complete(operation);
+  Status completed = complete(operation);
   if (operation.pending == 0) handles_.release(handle);
   return completed;
 }
@@ -74,7 +74,7 @@ Status Rma::wait_implicit(Rank target) {
   if (client_ == nullptr) return {};
   progress::Client::Guard guard(*client_);
   Operation& operation = implicit_[index(target)];
-  const Status completed = complete(operation);
+  Status completed = complete(operation);
   if (operation.pending == 0) operation = Operation{};
   return completed;
 }

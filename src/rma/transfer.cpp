@@ -72,7 +72,7 @@ Status Rma::run_blocking(const Transfer& what, Way way) {
   Handle handle;
   Operation& operation = handles_.of(handle);
   GRAPNEL_TRY(send_by_wire(what, operation));
-  const Status completed = complete(operation);
+  Status completed = complete(operation);
   if (operation.pending == 0) handles_.release(handle);
   return completed;
 }

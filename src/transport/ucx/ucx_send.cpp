@@ -152,7 +152,7 @@ Result<Sent> UcxWorker::flush(EndpointId endpoint, Completion completion) {
     return Sent::pending;
   }
   if (!target.used_since_flush && target.under_way == 0) return Sent::done;
-  const Result<Sent> flushed = start_flush(target);
+  Result<Sent> flushed = start_flush(target);
   if (flushed.ok() && *flushed == Sent::pending) target.flush_waiters.push_back(completion);
   return flushed;
 }
@@ -172,7 +172,7 @@ Result<Sent> UcxWorker::start_flush(Path& path) {
   } else {
     request = ucp_ep_flush_nbx(path.endpoint, &param);
   }
-  const Result<Sent> flushed = started(request, operation, "flush");
+  Result<Sent> flushed = started(request, operation, "flush");
   path.flushing = flushed.ok() && *flushed == Sent::pending;
   return flushed;
 }

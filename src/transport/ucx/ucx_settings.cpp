@@ -1,9 +1,10 @@
 #include "transport/ucx/ucx_settings.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/log.hpp"
 #include "transport/ucx/ucx_status.hpp"
 
 namespace grapnel::transport::ucx {
@@ -83,7 +84,7 @@ Result<ucp_config_t*> make_ucx_config(const Settings& settings) {
     const ucs_status_t status = ucp_config_modify(config, name.c_str(), value.c_str());
     if (status != UCS_OK) {
       ucp_config_release(config);
-      return to_status(status, "set " + name + " to " + value);
+      return to_status(status, fmt::format("set {} to {}", name, value));
     }
   }
   return config;
