@@ -10,6 +10,23 @@
 
 namespace grapnel::rma {
 
+/// The factor 1 of a type: where an accumulate without a scale points. A complex 1 has no imaginary part.
+inline const void* one_as_bytes(ElementType type) {
+  static constexpr std::int32_t kInt32 = 1;
+  static constexpr std::int64_t kInt64 = 1;
+  static constexpr float kFloat32[2] = {1, 0};
+  static constexpr double kFloat64[2] = {1, 0};
+  switch (type) {
+    case ElementType::int32: return &kInt32;
+    case ElementType::int64: return &kInt64;
+    case ElementType::float32:
+    case ElementType::complex64: return kFloat32;
+    case ElementType::float64:
+    case ElementType::complex128: return kFloat64;
+  }
+  return nullptr;
+}
+
 /// How many bytes from `target` on may be added under the stripe of `target`, `bytes` at most. An element that
 /// straddles a stripe's end belongs to the stripe where it begins, for everybody.
 inline std::size_t stripe_run_bytes(const std::byte* target, std::size_t bytes, std::size_t element) {

@@ -7,6 +7,7 @@
 #include "rma/accumulation.hpp"
 #include "rma/kernels/copy.hpp"
 #include "rma/kernels/strided.hpp"
+#include "rma/word.hpp"
 
 namespace grapnel::rma {
 namespace {

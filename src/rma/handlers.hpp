@@ -51,8 +51,4 @@ class Handlers {
   Stripes& stripes_;
 };
 
-/// One read-modify-write on a word of this process's memory; the old value, sign-extended. The address is aligned.
-std::int64_t apply_rmw(RmwOperation operation, void* address, std::size_t width_bytes, std::int64_t operand,
-                       std::int64_t expected);
-
 }  // namespace grapnel::rma

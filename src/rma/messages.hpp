@@ -33,9 +33,6 @@ struct Scale {
   std::byte bytes[16] = {};
 };
 
-/// The factor 1.
-Scale one_of(ElementType type);
-
 /// An accumulate's arithmetic; ignored by put and get.
 struct Arithmetic {
   ElementType type{};

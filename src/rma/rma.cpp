@@ -44,43 +44,10 @@ Result<Arithmetic> Rma::arithmetic(ElementType type, const void* scale, std::siz
     return Status(Code::invalid_argument,
                   fmt::format("{} bytes are no whole number of elements of {} bytes", bytes, element_bytes(type)));
   }
-  Arithmetic arithmetic{type, one_of(type)};
+  Arithmetic arithmetic{type, {}};
+  std::memcpy(arithmetic.scale.bytes, one_as_bytes(type), element_bytes(type));
   if (scale != nullptr) std::memcpy(arithmetic.scale.bytes, scale, element_bytes(type));
   return arithmetic;
-}
-
-namespace {
-
-// The factors 1, by type: an accumulate without a scale points here.
-const std::array<Scale, kElementTypes> kOnes = [] {
-  std::array<Scale, kElementTypes> ones;
-  for (int type = 0; type < kElementTypes; ++type) {
-    ones[static_cast<std::size_t>(type)] = one_of(static_cast<ElementType>(type));
-  }
-  return ones;
-}();
-
-}  // namespace
-
-Status Rma::accumulate_here(ElementType type, const void* scale, const void* source, void* remote, std::size_t bytes) {
-  count_shared(OperationKind::accumulate, bytes);
-  StripeHolder holder(waiting_, stripes_, stripes_.rank_mark());
-  return accumulate_waiting(holder, type, scale != nullptr ? scale : kOnes[static_cast<std::size_t>(type)].bytes,
-                            static_cast<std::byte*>(remote), static_cast<const std::byte*>(source), bytes);
-}
-
-Scale one_of(ElementType type) {
-  Scale one;
-  const auto store = [&](auto value) { std::memcpy(one.bytes, &value, sizeof value); };
-  switch (type) {
-    case ElementType::int32: store(std::int32_t{1}); break;
-    case ElementType::int64: store(std::int64_t{1}); break;
-    case ElementType::float32:
-    case ElementType::complex64: store(1.0f); break;  // the imaginary part stays 0
-    case ElementType::float64:
-    case ElementType::complex128: store(1.0); break;
-  }
-  return one;
 }
 
 Result<Rma::Way> Rma::route(const void* remote, std::size_t bytes, Rank target, const char* what) const {

@@ -24,6 +24,7 @@
 #include "launch/launch.hpp"
 #include "progress/client.hpp"
 #include "progress/waiting.hpp"
+#include "rma/accumulation.hpp"
 #include "rma/counts.hpp"
 #include "rma/fence_predictor.hpp"
 #include "rma/kernels/copy.hpp"
@@ -33,6 +34,7 @@
 #include "rma/remote.hpp"
 #include "rma/stripes.hpp"
 #include "rma/ways.hpp"
+#include "rma/word.hpp"
 #include "segment/segment.hpp"
 
 namespace grapnel::rma {
@@ -62,7 +64,16 @@ class Rma {
   }
 
   Status accumulate(ElementType type, const void* scale, const void* source, void* remote, std::size_t bytes,
-                    Rank target);
+                    Rank target) {
+    const bool sound = is_element_type(static_cast<int>(type)) && bytes % element_bytes(type) == 0;
+    if (sound && in_reach(remote, bytes, target)) [[likely]] {
+      count_shared(OperationKind::accumulate, bytes);
+      StripeHolder holder(waiting_, stripes_, stripes_.rank_mark());
+      return accumulate_waiting(holder, type, scale != nullptr ? scale : one_as_bytes(type),
+                                static_cast<std::byte*>(remote), static_cast<const std::byte*>(source), bytes);
+    }
+    return accumulate_elsewhere(type, scale, source, remote, bytes, target);
+  }
 
   // Strided and vector forms; `kind` says what moves which way. `arithmetic` is for accumulate.
   struct StridedTransfer {
@@ -101,7 +112,15 @@ class Rma {
   Status wait_implicit(Rank target);
 
   Result<std::int64_t> rmw(RmwOperation operation, void* remote, std::int64_t operand, std::int64_t expected,
-                           Width width, Rank target);
+                           Width width, Rank target) {
+    const std::size_t bytes = width == Width::bits32 ? 4 : 8;
+    const bool aligned = reinterpret_cast<std::uintptr_t>(remote) % bytes == 0;
+    if (aligned && in_reach(remote, bytes, target)) [[likely]] {
+      count_shared(OperationKind::rmw, bytes);
+      return apply_rmw(operation, remote, bytes, operand, expected);
+    }
+    return rmw_elsewhere(operation, remote, operand, expected, width, target);
+  }
 
   /// The caller's puts and accumulates to the nodes of these ranks are complete there.
   Status fence(std::span<const Rank> targets);
@@ -129,7 +148,10 @@ class Rma {
   }
   void count_wire(OperationKind kind, std::size_t bytes, std::uint64_t messages_before);
 
-  Status accumulate_here(ElementType type, const void* scale, const void* source, void* remote, std::size_t bytes);
+  Status accumulate_elsewhere(ElementType type, const void* scale, const void* source, void* remote, std::size_t bytes,
+                              Rank target);
+  Result<std::int64_t> rmw_elsewhere(RmwOperation operation, void* remote, std::int64_t operand, std::int64_t expected,
+                                     Width width, Rank target);
   Status put_elsewhere(const void* source, void* remote, std::size_t bytes, Rank target);
   Status get_elsewhere(const void* remote, void* destination, std::size_t bytes, Rank target);
 

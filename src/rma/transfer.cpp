@@ -91,12 +91,8 @@ Status Rma::get_elsewhere(const void* remote, void* destination, std::size_t byt
                       *way);
 }
 
-Status Rma::accumulate(ElementType type, const void* scale, const void* source, void* remote, std::size_t bytes,
-                       Rank target) {
-  const bool sound = is_element_type(static_cast<int>(type)) && bytes % element_bytes(type) == 0;
-  if (sound && in_reach(remote, bytes, target)) [[likely]] {
-    return accumulate_here(type, scale, source, remote, bytes);
-  }
+Status Rma::accumulate_elsewhere(ElementType type, const void* scale, const void* source, void* remote,
+                                 std::size_t bytes, Rank target) {
   const auto how = arithmetic(type, scale, bytes);
   if (!how) return how.status();
   const ContiguousTransfer what{OperationKind::accumulate, *how, const_cast<void*>(source), remote, bytes, target};
