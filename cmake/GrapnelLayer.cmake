@@ -12,6 +12,9 @@ function(grapnel_layer)
   target_link_libraries(${target} PUBLIC grapnel_flags ${used_layers} ${ARG_LIBS})
 endfunction()
 
+# What `./dev test --label sim` builds: the tests of simulated worlds, and nothing that they do not need.
+add_custom_target(sim_tests)
+
 # A GoogleTest executable for one layer: grapnel_test(NAME base_test SOURCES a.cpp USES base)
 # Every executable is one ctest test unless EXTERNAL is given.
 function(grapnel_test)

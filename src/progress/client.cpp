@@ -27,10 +27,10 @@ Result<std::unique_ptr<Client>> Client::create(launch::Launch& launch, Waiting& 
 
 Client::Guard::Guard(Client& client) : client_(client) {
   if (client.mutex_.try_lock()) return;
-  client.others_.fetch_add(1, std::memory_order_relaxed);
+  client.others_.fetch_add(1);
   client.worker_->wake();
   client.mutex_.lock();
-  client.others_.fetch_sub(1, std::memory_order_relaxed);
+  client.others_.fetch_sub(1);
 }
 
 void Client::let_others_in() {
@@ -56,7 +56,7 @@ Result<transport::Sent> Client::send(NodeId node, const Order& order) {
   Peer& peer = peers_[index(node)];
   const auto charge = static_cast<std::uint32_t>(kRequestCharge + std::max(order.payload.size(), order.reply_bytes));
   const auto endpoint_or = endpoint(node);
-  if (!endpoint_or) return endpoint_or.status();
+  if (!endpoint_or) return failure_ = endpoint_or.status();
   if (peer.charged + charge - peer.released > peer.server.window_bytes) [[unlikely]] {
     GRAPNEL_TRY(wait_until([&] { return peer.charged + charge - peer.released <= peer.server.window_bytes; }));
   }
@@ -77,7 +77,11 @@ Result<transport::Sent> Client::send(NodeId node, const Order& order) {
   messages_.store(messages_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   payload_bytes_.store(payload_bytes_.load(std::memory_order_relaxed) + order.payload.size(),
                        std::memory_order_relaxed);
-  return worker_->send(peer.endpoint, ByteView(front, sizeof header + order.body.size()), order.payload, order.sent);
+  auto sent =
+      worker_->send(peer.endpoint, ByteView(front, sizeof header + order.body.size()), order.payload, order.sent);
+  // What was counted will never be answered: whoever waits for it ends with this instead of waiting for ever.
+  if (!sent && failure_.ok()) failure_ = sent.status();
+  return sent;
 }
 
 Status Client::drain(NodeId node) {
@@ -85,15 +89,25 @@ Status Client::drain(NodeId node) {
   if (!peer.connected) return {};
   // One flush per endpoint at a time; a second thread's waits for the first and then flushes for itself.
   GRAPNEL_TRY(wait_until([&] { return !peer.flushing; }));
+  GRAPNEL_TRY(start_flush(peer));
+  GRAPNEL_TRY(wait_until([&] { return !peer.flushing; }));
+  return failure_;  // a broken connection ends a flush, too
+}
+
+bool Client::try_drain(NodeId node) {
+  Peer& peer = peers_[index(node)];
+  if (!peer.connected) return true;
+  if (peer.flushing) return false;
+  return start_flush(peer).ok() && !peer.flushing;
+}
+
+Status Client::start_flush(Peer& peer) {
   peer.flushing = true;
   const transport::Completion flushed{[](void* context, const Status&) { *static_cast<bool*>(context) = false; },
                                       &peer.flushing};
   const auto sent = worker_->flush(peer.endpoint, flushed);
-  if (!sent || *sent == transport::Sent::done) {
-    peer.flushing = false;
-    return sent.status();
-  }
-  return wait_until([&] { return !peer.flushing; });
+  if (!sent || *sent == transport::Sent::done) peer.flushing = false;
+  return sent.status();
 }
 
 std::uint32_t Client::take_refused(NodeId node) {

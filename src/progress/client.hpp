@@ -6,8 +6,7 @@
 //  3. Endpoints ≤ nodes, so a job has ranks × nodes of them and not ranks².
 //  4. What must leave has left when `drain` returns: nobody moves this rank's messages while it computes.
 //
-// Threads: any thread, one at a time: every call but `issued` and `handled` needs a `Guard`. A thread that waits lets
-// others in between.
+// Threads: any thread, one at a time: every call needs a `Guard`. A thread that waits lets others in between.
 #pragma once
 
 #include <atomic>
@@ -77,8 +76,10 @@ class Client final : public transport::MessageSink {
   /// Sends a request, after waiting until the node's window has room for it. Errors: peer_dead, system.
   Result<transport::Sent> send(NodeId node, const Order& order);
 
-  /// Returns when everything sent to the node has left this process.
+  /// Returns when everything sent to the node has left this process. Errors: peer_dead.
   Status drain(NodeId node);
+  /// The same without waiting: whether it has left.
+  bool try_drain(NodeId node);
 
   /// Requests to the node so far, and how many of them its server has applied, as far as is known here.
   std::uint64_t issued(NodeId node) const { return peers_[index(node)].issued; }
@@ -131,11 +132,15 @@ class Client final : public transport::MessageSink {
       client.let_others_in();
       return client.worker_->progress();
     }
-    void sleep(std::uint64_t timeout_ns) const { client.worker_->sleep(timeout_ns); }
+    // One who came before this look is seen here; one who comes after it has woken the worker.
+    void sleep(std::uint64_t timeout_ns) const {
+      if (client.others_.load() == 0) client.worker_->sleep(timeout_ns);
+    }
   };
 
   Client(launch::Launch& launch, Waiting& waiting, std::vector<ServerDescription> servers);
   void let_others_in();
+  Status start_flush(Peer& peer);
   void on_message(const transport::Message& message) override;
   void on_endpoint_failure(transport::EndpointId endpoint, const Status& why) override;
   void take_counts(Peer& peer, const ReplyHeader& header);
@@ -145,12 +150,12 @@ class Client final : public transport::MessageSink {
   launch::Launch& launch_;
   Waiting& waiting_;
   std::mutex mutex_;
-  std::atomic<int> others_{0};  ///< threads that wait for `mutex_`
-  std::unique_ptr<transport::Worker> worker_;
+  std::atomic<int> others_{0};   ///< threads that wait for `mutex_`
   std::vector<Peer> peers_;      ///< by node
   std::vector<Slot> slots_;      ///< by the low half of a token, less one
   std::uint32_t free_slot_ = 0;  ///< index + 1 of the first free slot; 0: none
   Status failure_;
+  std::unique_ptr<transport::Worker> worker_;  ///< goes first: its last completions still find what is above
   std::atomic<std::uint64_t> messages_{0}, payload_bytes_{0};
 };
 

@@ -109,7 +109,7 @@ void Server::settle(Origin& origin, const Handler& handler, const RequestHeader&
   // A write whose sender wants to know at once when it is applied.
   const bool acknowledges = outcome == Outcome::done && !handler.answers && header.token != 0;
   if (acknowledges) reply(origin, ReplyCode::answer, header.token, origin.handled, origin.released, {}, {}, {});
-  if (origin.released - origin.reported_released >= config_.window_bytes / 2) report_counts(origin);
+  if (origin.released - origin.reported_released >= report_from()) report_counts(origin);
 }
 
 void Server::answer_later(Rank to, std::uint64_t token, ByteView body) {
@@ -120,15 +120,14 @@ void Server::answer_later(Rank to, std::uint64_t token, ByteView body) {
 void Server::report_counts(Origin& origin) {
   if (origin.counts_in_flight) return;  // its completion comes back here
   origin.counts_in_flight = true;
-  const transport::Completion sent{
-      [](void* context, const Status&) {
-        auto& self = *static_cast<Origin*>(context);
-        self.counts_in_flight = false;
-        if (self.released - self.reported_released >= self.server->config_.window_bytes / 2) {
-          self.server->report_counts(self);
-        }
-      },
-      &origin};
+  const transport::Completion sent{[](void* context, const Status& outcome) {
+                                     auto& self = *static_cast<Origin*>(context);
+                                     self.counts_in_flight = false;
+                                     if (!outcome.ok()) return;  // nobody is there to be told
+                                     const std::uint64_t due = self.released - self.reported_released;
+                                     if (due >= self.server->report_from()) self.server->report_counts(self);
+                                   },
+                                   &origin};
   reply(origin, ReplyCode::counts, 0, origin.handled, origin.released, {}, {}, sent);
 }
 

@@ -54,8 +54,8 @@ void Server::stop() {
 void Server::run() {
   base::log_set_identity(std::to_string(index(launch_.rank())) + "/server");
   while (!stopping_.load(std::memory_order_acquire)) {
-    if (worker_->progress()) continue;
-    if (retry_parked()) continue;
+    const bool moved = worker_->progress();
+    if (retry_parked() || moved) continue;  // also while messages keep coming: the stripe may be free by now
     wait_for_work();
   }
 }

@@ -8,7 +8,7 @@
 // Invariants:
 //  1. Requests of one origin are executed in the order they came; while one is parked, later ones queue behind it.
 //  2. `handled` of an origin counts executed requests, never goes back, and is reported with every reply.
-//  3. What an origin can make the server hold is bounded by its window: a request beyond it is refused.
+//  3. What an origin can make the server hold is bounded by its window: a request beyond it is dropped.
 //     Memory: ranks × GRAPNEL_WINDOW_BYTES at most, and nothing while no request is parked.
 //  4. Besides answers there is at most one message of counts in flight per origin, so the server never waits for a
 //     client that waits for it.
@@ -100,6 +100,9 @@ class Server final : public transport::MessageSink {
   void settle(Origin& origin, const Handler& handler, const RequestHeader& header, Outcome outcome);
   bool retry_parked();
   void report_counts(Origin& origin);
+  /// Released charges that are worth a report. A client that waits for room has more than its window less the charge of
+  /// one request outstanding, so all of it must not stay unreported.
+  std::uint64_t report_from() const { return config_.window_bytes / 2 - kRequestCharge; }
   void reply(Origin& origin, ReplyCode code, std::uint64_t token, std::uint64_t handled, std::uint64_t released,
              ByteView body, ByteView payload, transport::Completion sent);
 
@@ -107,8 +110,8 @@ class Server final : public transport::MessageSink {
   launch::Launch& launch_;
   Waiting& waiting_;
   HandlerTable handlers_;
-  std::unique_ptr<transport::Worker> worker_;
   std::vector<Origin> origins_;
+  std::unique_ptr<transport::Worker> worker_;  ///< goes before the origins: its last completions still find them
   std::size_t parked_origins_ = 0;
   std::atomic<bool> stopping_{false};
   std::unique_ptr<os::Thread> thread_;

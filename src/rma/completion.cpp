@@ -45,8 +45,9 @@ Status Rma::send_aggregate(Operation& operation) {
 // ---- waiting ----
 
 Status Rma::wait(Handle& handle) {
-  if (client_ == nullptr || handles_.find(handle) == nullptr) return {};  // all went by shared memory
+  if (client_ == nullptr) return {};
   progress::Client::Guard guard(*client_);
+  if (handles_.find(handle) == nullptr) return {};  // all went by shared memory
   Operation& operation = handles_.of(handle);
   GRAPNEL_TRY(send_aggregate(operation));
   Status completed = complete(operation);
@@ -55,12 +56,13 @@ Status Rma::wait(Handle& handle) {
 }
 
 Result<bool> Rma::test(Handle& handle) {
-  if (client_ == nullptr || handles_.find(handle) == nullptr) return true;
+  if (client_ == nullptr) return true;
   progress::Client::Guard guard(*client_);
+  if (handles_.find(handle) == nullptr) return true;
   Operation& operation = handles_.of(handle);
   GRAPNEL_TRY(send_aggregate(operation));
   client_->progress();
-  if (operation.pending > 0) return false;
+  if (operation.pending > 0 || !has_left(operation)) return false;
   const Status failure = operation.failure;
   handles_.release(handle);
   if (!failure.ok()) return failure;
@@ -80,10 +82,9 @@ Status Rma::wait_implicit(Rank target) {
 }
 
 Status Rma::wait_implicit() {
+  if (client_ == nullptr) return {};
   Status first;
   for (std::size_t rank = 0; rank < implicit_.size(); ++rank) {
-    const Operation& operation = implicit_[rank];
-    if (operation.pending == 0 && !operation.must_drain && operation.failure.ok()) continue;
     const Status one = wait_implicit(Rank{static_cast<int>(rank)});
     if (first.ok()) first = one;
   }
@@ -124,11 +125,16 @@ Status Rma::fence_nodes(const std::vector<NodeId>& nodes) {
 Status Rma::fence_messages(const std::vector<NodeId>& nodes) {
   const std::uint32_t window = config_.fence == base::FenceKind::serial ? 1 : config_.fence_window;
   Status refused;
-  for (const NodeId node : nodes) {
+  // What the fence waits for is what was written up to now; what other threads add meanwhile is theirs to fence.
+  std::vector<std::uint64_t> until;
+  for (const NodeId node : nodes) until.push_back(written_[index(node)].until);
+  const auto applied = [&](std::size_t i) { return client_->handled(nodes[i]) >= until[i]; };
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const NodeId node = nodes[i];
     Written& written = written_[index(node)];
     written.predictor.fenced();
     // Nothing is asked where the acknowledgement has come or is on its way.
-    if (acknowledged(node) || written.asked_until >= written.until) continue;
+    if (applied(i) || written.asked_until >= until[i]) continue;
     GRAPNEL_TRY(client_->wait_until([&] { return fence_unanswered_ < window; }));
     progress::Order order;
     order.handler = progress::kCountsHandler;
@@ -138,8 +144,12 @@ Status Rma::fence_messages(const std::vector<NodeId>& nodes) {
     const auto sent = client_->send(node, order);
     if (!sent) return sent.status();
   }
-  GRAPNEL_TRY(client_->wait_until(
-      [&] { return std::all_of(nodes.begin(), nodes.end(), [&](NodeId node) { return acknowledged(node); }); }));
+  GRAPNEL_TRY(client_->wait_until([&] {
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (!applied(i)) return false;
+    }
+    return true;
+  }));
   for (const NodeId node : nodes) {
     const std::uint32_t count = client_->take_refused(node) + std::exchange(written_[index(node)].refused, 0);
     if (count > 0 && refused.ok()) {

@@ -1,6 +1,6 @@
 // What the operations put on the wire: handler numbers, bodies, and the layout of vector payloads.
 //
-//   put, accumulate:  body, payload = the data (packed)              no reply; counted
+//   put, accumulate:  body, payload = the data (packed)              counted; a reply only where the sender asks
 //   get:              body; reply payload = the data (packed)
 //   vector forms:     payload = runs × VectorRun, then the data (put, accumulate); get: the runs alone
 //   rmw:              body; reply body = the old value

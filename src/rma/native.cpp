@@ -36,7 +36,7 @@ Status NativePath::run(NodeId node, Operation& operation, const segment::RemoteR
 Status NativePath::put(NodeId node, Operation& operation, const segment::RemoteRegion& region, std::uint64_t address,
                        ByteView data) {
   Hull& hull = unflushed_[index(node)];
-  hull.begin = unflushed(node) ? std::min(hull.begin, address) : address;
+  hull.begin = hull.begin < hull.end ? std::min(hull.begin, address) : address;
   hull.end = std::max(hull.end, address + data.size());
   operation.sent_to(node);  // what the fabric could not take at once must not wait for our next call
   return run(node, operation, region, [&](auto endpoint, const auto& key, const auto& completion) {
@@ -53,8 +53,12 @@ Status NativePath::get(NodeId node, Operation& operation, const segment::RemoteR
 
 Status NativePath::flush(NodeId node) {
   if (!unflushed(node)) return {};
-  unflushed_[index(node)] = {};
-  return client_.drain(node);
+  Hull& hull = unflushed_[index(node)];
+  hull.begin = hull.end = 0;
+  ++hull.flushing;
+  const Status flushed = client_.drain(node);  // waits for a flush that is under way, then makes its own
+  --hull.flushing;
+  return flushed;
 }
 
 }  // namespace grapnel::rma

@@ -29,10 +29,13 @@ class NativePath {
              ByteSpan destination);
 
   /// Puts that the target may not have yet: any, or any that may have touched [address, address+bytes).
-  bool unflushed(NodeId node) const { return unflushed_[index(node)].begin < unflushed_[index(node)].end; }
+  bool unflushed(NodeId node) const {
+    const Hull& hull = unflushed_[index(node)];
+    return hull.flushing > 0 || hull.begin < hull.end;
+  }
   bool unflushed(NodeId node, std::uint64_t address, std::size_t bytes) const {
     const Hull& hull = unflushed_[index(node)];
-    return address < hull.end && hull.begin < address + bytes;
+    return hull.flushing > 0 || (address < hull.end && hull.begin < address + bytes);
   }
   /// They are complete at the target on return.
   Status flush(NodeId node);
@@ -50,6 +53,7 @@ class NativePath {
   /// for a flush; a stream of neighbouring puts does not.
   struct Hull {
     std::uint64_t begin = 0, end = 0;
+    std::uint32_t flushing = 0;  ///< threads whose flush is under way; what they flush is in no interval any more
   };
   std::vector<Hull> unflushed_;                                          ///< by node
   std::map<std::uint64_t, std::unique_ptr<transport::RemoteKey>> keys_;  ///< by region id

@@ -129,7 +129,6 @@ Status RemotePath::send_get(NodeId node, progress::HandlerId handler, ByteView b
 
 void RemotePath::reply_arrived(void* context, const progress::Reply& reply) {
   auto& get = *static_cast<PendingGet*>(context);
-  --get.operation->pending;
   if (reply.code != progress::ReplyCode::answer || reply.payload.size() != get.bytes) {
     get.operation->fail(
         Status(Code::refused, fmt::format("node {} refused a get of {} bytes", index(reply.node), get.bytes)));
@@ -143,6 +142,7 @@ void RemotePath::reply_arrived(void* context, const progress::Reply& reply) {
     }
   }
   get.pieces.clear();
+  --get.operation->pending;  // last: who sees it may use the data
   get.path->free_gets_.push_back(&get);
 }
 

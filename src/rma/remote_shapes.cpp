@@ -109,7 +109,7 @@ Status RemotePath::get_pieces(NodeId node, Operation& operation, std::span<const
   PieceCursor cursor(pieces, chunk_bytes_, 1);
   for (auto cut = cursor.next(); !cut.empty(); cut = cursor.next()) {
     const VectorBody body{cut.size(), cursor.data_bytes(), {}};
-    // The runs are read until the request has left; the reply comes later than that, so the get keeps them.
+    // Two things must end: the message, which reads the runs, and the reply.
     PackedSend* runs = take_packed(operation, cut.size() * sizeof(VectorRun));
     write_runs(runs->buffer.data(), cut);
     PendingGet* get = take_get(operation, cursor.data_bytes());

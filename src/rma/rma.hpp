@@ -185,6 +185,7 @@ class Rma {
   /// Everything of the operation is complete here, and what it sent has left. With the client's guard held.
   Status complete(Operation& operation);
   Status leave(NodeId node);
+  bool has_left(const Operation& operation);
 
   // My writes to a node by messages.
   struct Written {

@@ -6,11 +6,16 @@ Status StripeHolder::wait_for(os::Word& word) {
   // A waiter takes the word with the sleepers' bit set: it cannot know whether others sleep too, and one wake-up too
   // many costs less than one too few.
   return waiting_.on_word(word, [&](std::uint32_t& seen) {
-    if (seen == 0) return word.compare_exchange_strong(seen, mark_ | kSleepers, std::memory_order_acquire);
-    if ((seen & kSleepers) == 0 && word.compare_exchange_strong(seen, seen | kSleepers, std::memory_order_relaxed)) {
-      seen |= kSleepers;
+    for (;;) {  // each turn saw another rank's change of the word
+      if (seen == 0) {
+        if (word.compare_exchange_strong(seen, mark_ | kSleepers, std::memory_order_acquire)) return true;
+      } else if ((seen & kSleepers) != 0) {
+        return false;
+      } else if (word.compare_exchange_strong(seen, seen | kSleepers, std::memory_order_relaxed)) {
+        seen |= kSleepers;
+        return false;
+      }
     }
-    return false;
   });
 }
 

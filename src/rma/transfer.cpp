@@ -51,6 +51,15 @@ Status Rma::leave(NodeId node) {
   return client_->drain(node);
 }
 
+bool Rma::has_left(const Operation& operation) {
+  if (!operation.must_drain) return true;
+  for (std::size_t node = 0; node < launch_.nodes().node_count(); ++node) {
+    const bool concerned = operation.several_nodes || index(operation.node) == node;
+    if (concerned && !client_->try_drain(NodeId{static_cast<int>(node)})) return false;
+  }
+  return true;
+}
+
 Status Rma::complete(Operation& operation) {
   GRAPNEL_TRY(client_->wait_until([&] { return operation.pending == 0; }));
   if (operation.must_drain) {

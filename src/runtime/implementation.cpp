@@ -87,21 +87,28 @@ Status Runtime::Implementation::start_server() {
 Runtime::Implementation::~Implementation() {
   // The server's handlers work on everything above it: it ends first.
   if (server) server->stop();
+  if (rma && client) rma->forget_remote_keys();
+  // The workers go before what their last completions refer to.
+  client.reset();
+  server.reset();
 }
 
 Status Runtime::Implementation::finish() {
   if (finished_) return Status(Code::invalid_argument, "finish was called before");
   finished_ = true;
-  GRAPNEL_TRY(rma->wait_implicit());
-  GRAPNEL_TRY(barrier());
+  // A write of mine that was refused is no reason to leave the others waiting.
+  const Status mine = rma->wait_implicit();
+  const Status all = barrier();
+  if (all.code() == Code::peer_dead) return all;
   if (config.stats) print_statistics();
   // Nobody sends any more after the first fence; every client is gone after the second; then the servers may go.
   GRAPNEL_TRY(launch->fence());
-  rma.reset();
+  if (client) rma->forget_remote_keys();
   client.reset();
   GRAPNEL_TRY(launch->fence());
   if (server) server->stop();
-  return launch->finalize();
+  GRAPNEL_TRY(launch->finalize());
+  return mine.ok() ? all : mine;
 }
 
 Result<Memory> Runtime::Implementation::allocate(std::size_t bytes) {
@@ -117,15 +124,19 @@ Result<Memory> Runtime::Implementation::allocate(std::size_t bytes) {
 }
 
 Status Runtime::Implementation::free(void* address) {
-  GRAPNEL_TRY(rma->wait_implicit());
-  GRAPNEL_TRY(rma->fence_all());
+  const Status waited = rma->wait_implicit();
+  const Status fenced = rma->fence_all();
+  if (fenced.code() == Code::peer_dead) return fenced;
   rma->forget_remote_keys();
-  return segments->free(world, address);
+  GRAPNEL_TRY(segments->free(world, address));
+  return waited.ok() ? fenced : waited;
 }
 
 Status Runtime::Implementation::barrier() {
-  GRAPNEL_TRY(rma->fence_all());
-  return world_barrier->wait();
+  const Status fenced = rma->fence_all();  // a refused write is mine; the others still wait for me
+  if (fenced.code() == Code::peer_dead) return fenced;
+  GRAPNEL_TRY(world_barrier->wait());
+  return fenced;
 }
 
 Status Runtime::Implementation::create_locks(int count) {
@@ -145,7 +156,15 @@ Status Runtime::Implementation::create_locks(int count) {
 }
 
 Status Runtime::Implementation::destroy_locks() {
-  GRAPNEL_TRY(barrier());
+  // All ranks answer alike, so that none waits for one that left.
+  const bool holds = locks->any_held();
+  const auto holders = board->allgather(world, base::bytes_of(holds));
+  if (!holders) return holders.status();
+  for (std::size_t rank = 0; rank < holders->size(); ++rank) {
+    if ((*holders)[rank].front() != std::byte{0}) {
+      return Status(Code::invalid_argument, fmt::format("locks are to be destroyed while rank {} holds one", rank));
+    }
+  }
   GRAPNEL_TRY(locks->close());
   return free(lock_memory_.local());
 }

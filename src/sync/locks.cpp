@@ -28,14 +28,14 @@ Status Locks::open(int count, std::vector<TicketWord*> words_of_rank) {
 
 Status Locks::close() {
   if (count_ == 0) return Status(Code::invalid_argument, "there are no locks to destroy");
-  const std::lock_guard guard(mutex_);
-  if (!held_.empty()) {
-    return Status(Code::invalid_argument,
-                  fmt::format("lock {} of rank {} is still held", held_.begin()->second, held_.begin()->first));
-  }
   count_ = 0;
   words_.clear();
   return {};
+}
+
+bool Locks::any_held() {
+  const std::lock_guard guard(mutex_);
+  return !held_.empty();
 }
 
 Status Locks::check(int lock_index, Rank home) const {
@@ -53,15 +53,17 @@ Status Locks::acquire(int lock_index, Rank home) {
   const Name name(static_cast<int>(home), lock_index);
   {
     const std::lock_guard guard(mutex_);
-    if (!held_.insert(name).second) {
+    if (!held_.emplace(name, false).second) {
       return Status(Code::invalid_argument,
                     fmt::format("lock {} of rank {} is held by the caller already", lock_index, name.first));
     }
   }
   const Status taken = client_ == nullptr ? take_ticket(words_[index(home)][lock_index])
                                           : ask_server({name.first, lock_index}, launch_.nodes().node_of[index(home)]);
-  if (!taken.ok()) {
-    const std::lock_guard guard(mutex_);
+  const std::lock_guard guard(mutex_);
+  if (taken.ok()) {
+    held_[name] = true;
+  } else {
     held_.erase(name);
   }
   return taken;
@@ -72,10 +74,12 @@ Status Locks::release(int lock_index, Rank home) {
   const Name name(static_cast<int>(home), lock_index);
   {
     const std::lock_guard guard(mutex_);
-    if (held_.erase(name) == 0) {
+    const auto found = held_.find(name);
+    if (found == held_.end() || !found->second) {
       return Status(Code::invalid_argument,
                     fmt::format("lock {} of rank {} is not held by the caller", lock_index, name.first));
     }
+    held_.erase(found);
   }
   if (client_ != nullptr) return tell_server({name.first, lock_index}, launch_.nodes().node_of[index(home)]);
   TicketWord& word = words_[index(home)][lock_index];

@@ -14,7 +14,6 @@
 #include <deque>
 #include <map>
 #include <mutex>
-#include <set>
 #include <span>
 #include <utility>
 
@@ -28,7 +27,7 @@
 
 namespace grapnel::sync {
 
-/// One lock of a job of one node, in shared memory. Tickets are monotone; compared by difference.
+/// One lock of a job of one node, in shared memory. Tickets are monotone and compared for equality.
 struct alignas(64) TicketWord {
   os::Word next;
   os::Word serving;
@@ -45,6 +44,7 @@ class Locks {
   static std::size_t bytes_for(int count) { return static_cast<std::size_t>(count) * sizeof(TicketWord); }
   Status open(int count, std::vector<TicketWord*> words_of_rank);
   Status close();
+  bool any_held();
 
   Status acquire(int lock_index, Rank home);
   Status release(int lock_index, Rank home);
@@ -75,7 +75,7 @@ class Locks {
   int count_ = 0;
   std::vector<TicketWord*> words_;
   std::mutex mutex_;              ///< of `held_`
-  std::set<Name> held_;           ///< by this rank
+  std::map<Name, bool> held_;     ///< by this rank: asked for, and true once granted
   std::map<Name, Queue> queues_;  ///< server's thread only
 };
 

@@ -55,7 +55,9 @@ WORLD_TEST(Locks, MisuseIsAnError) {
   EXPECT_CODE(Code::invalid_argument, g.unlock(0, Rank{0}));
   EXPECT_OK(g.lock(0, g.rank()));
   EXPECT_CODE(Code::invalid_argument, g.lock(0, g.rank()));
+  EXPECT_CODE(Code::invalid_argument, g.destroy_locks());  // on all ranks alike
   EXPECT_OK(g.unlock(0, g.rank()));
+  EXPECT_OK(g.barrier());
   EXPECT_CODE(Code::invalid_argument, g.create_locks(1));
   EXPECT_OK(g.destroy_locks());
   EXPECT_OK(g.create_locks(1));

@@ -49,7 +49,7 @@ command_test() {
     return
   fi
   install_packages $(groups_of_build "$mpi" "$cc") test
-  build_tree
+  if [ "$label" = sim ]; then build_tree sim_tests; else build_tree; fi
   run_ctest "$minutes" -LE '^(full|soak)$' ${label:+-L "^$label\$"} ${rest:+-R "${rest[0]}"}
 }
 
