@@ -56,7 +56,7 @@ Status NativePath::flush(NodeId node) {
   Hull& hull = unflushed_[index(node)];
   hull.begin = hull.end = 0;
   ++hull.flushing;
-  const Status flushed = client_.drain(node);  // waits for a flush that is under way, then makes its own
+  Status flushed = client_.drain(node);  // waits for a flush that is under way, then makes its own
   --hull.flushing;
   return flushed;
 }

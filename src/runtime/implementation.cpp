@@ -97,8 +97,8 @@ Status Runtime::Implementation::finish() {
   if (finished_) return Status(Code::invalid_argument, "finish was called before");
   finished_ = true;
   // A write of mine that was refused is no reason to leave the others waiting.
-  const Status mine = rma->wait_implicit();
-  const Status all = barrier();
+  Status mine = rma->wait_implicit();
+  Status all = barrier();
   if (all.code() == Code::peer_dead) return all;
   if (config.stats) print_statistics();
   // Nobody sends any more after the first fence; every client is gone after the second; then the servers may go.
@@ -124,8 +124,8 @@ Result<Memory> Runtime::Implementation::allocate(std::size_t bytes) {
 }
 
 Status Runtime::Implementation::free(void* address) {
-  const Status waited = rma->wait_implicit();
-  const Status fenced = rma->fence_all();
+  Status waited = rma->wait_implicit();
+  Status fenced = rma->fence_all();
   if (fenced.code() == Code::peer_dead) return fenced;
   rma->forget_remote_keys();
   GRAPNEL_TRY(segments->free(world, address));
@@ -133,7 +133,7 @@ Status Runtime::Implementation::free(void* address) {
 }
 
 Status Runtime::Implementation::barrier() {
-  const Status fenced = rma->fence_all();  // a refused write is mine; the others still wait for me
+  Status fenced = rma->fence_all();  // a refused write is mine; the others still wait for me
   if (fenced.code() == Code::peer_dead) return fenced;
   GRAPNEL_TRY(world_barrier->wait());
   return fenced;
@@ -146,7 +146,7 @@ Status Runtime::Implementation::create_locks(int count) {
   std::vector<sync::TicketWord*> words;
   for (int rank = 0; rank < launch->size(); ++rank)
     words.push_back(static_cast<sync::TicketWord*>(memory->on(Rank(rank))));
-  const Status opened = locks->open(count, std::move(words));
+  Status opened = locks->open(count, std::move(words));
   if (!opened.ok()) {
     GRAPNEL_TRY(free(memory->local()));
     return opened;

@@ -58,8 +58,8 @@ Status Locks::acquire(int lock_index, Rank home) {
                     fmt::format("lock {} of rank {} is held by the caller already", lock_index, name.first));
     }
   }
-  const Status taken = client_ == nullptr ? take_ticket(words_[index(home)][lock_index])
-                                          : ask_server({name.first, lock_index}, launch_.nodes().node_of[index(home)]);
+  Status taken = client_ == nullptr ? take_ticket(words_[index(home)][lock_index])
+                                    : ask_server({name.first, lock_index}, launch_.nodes().node_of[index(home)]);
   const std::lock_guard guard(mutex_);
   if (taken.ok()) {
     held_[name] = true;
