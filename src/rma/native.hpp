@@ -40,7 +40,7 @@ class NativePath {
   /// They are complete at the target on return.
   Status flush(NodeId node);
 
-  /// Segments were freed: their keys go.
+  /// Segments are about to be freed: every key goes, and is imported again at its next use.
   void forget_keys() { keys_.clear(); }
 
  private:

@@ -126,7 +126,7 @@ class Rma {
   Status fence(std::span<const Rank> targets);
   Status fence_all();
 
-  /// Segments were freed: what was known of remote memory goes.
+  /// Segments are about to be freed: every key goes, and is imported again where it is still needed.
   void forget_remote_keys();
 
   const OperationCounts& counts(OperationKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
