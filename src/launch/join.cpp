@@ -3,6 +3,7 @@
 
 #include "launch/launch.hpp"
 #include "launch/launcher_signs.hpp"
+#include "launch/pmi1_launch.hpp"
 #include "launch/pmix_launch.hpp"
 #include "launch/single_launch.hpp"
 
@@ -11,13 +12,16 @@ namespace grapnel::launch {
 Result<std::unique_ptr<Launch>> join(const base::Config& config, os::Host& host) {
   const LauncherSigns signs = LauncherSigns::now();
   if (signs.offers_pmix()) return join_pmix(config, host);
+  if (signs.offers_pmi1()) return join_pmi1(config, host);
   // Silence about a launcher that cannot be used would make every rank a job of its own.
   if (const auto launcher = signs.launcher(); launcher && launcher->ranks > 1) {
     return Status(
         Code::unavailable,
-        fmt::format("this process was started by {} as one of {}, but ranks cannot find each other through it; start "
-                    "it with `grapnel run`, Open MPI's mpirun, prterun or `srun --mpi=pmix`",
-                    launcher->name, launcher->ranks));
+        fmt::format(
+            "this process was started by {} as one of {}, but ranks cannot find each other through it; start "
+            "it with `grapnel run`, Open MPI's mpirun, MPICH's mpiexec (over PMI_FD, without -pmi-port), prterun "
+            "or `srun --mpi=pmix`",
+            launcher->name, launcher->ranks));
   }
   return join_single(config, host);
 }

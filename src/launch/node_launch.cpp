@@ -84,9 +84,10 @@ Status NodeLaunch::settle(const base::Config& config, const std::vector<Introduc
   return {};
 }
 
-Status NodeLaunch::watch(Liveness::EndJob end_job) {
+Status NodeLaunch::watch(Liveness::EndJob end_job, Liveness::LauncherSocket launcher) {
   const bool with_rank_0 = node() == NodeId{0};
-  auto liveness = Liveness::start(host_, link_->liveness_words(), link_->take_peers(), with_rank_0, std::move(end_job));
+  auto liveness = Liveness::start(host_, link_->liveness_words(), link_->take_peers(), with_rank_0, std::move(end_job),
+                                  std::move(launcher));
   if (!liveness) return liveness.status();
   liveness_ = std::move(*liveness);
   return {};

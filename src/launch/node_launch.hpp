@@ -50,7 +50,7 @@ class NodeLaunch : public Launch {
   Status meet(const base::Config& config, Rank me, int size);
 
   /// Starts the watcher, which calls `end_job` after a death that the launcher does not answer (liveness.hpp).
-  Status watch(Liveness::EndJob end_job);
+  Status watch(Liveness::EndJob end_job, Liveness::LauncherSocket launcher = {});
 
   /// A failed or interrupted call of the launcher is mostly the first sign of a death; the watcher knows its name a
   /// moment later. Waits for that moment; answers the death, or `failure` when there is none.
