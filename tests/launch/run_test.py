@@ -300,10 +300,14 @@ class Info(Case):
                 self.assertIn(word, out)
 
 
-if __name__ == "__main__":
+def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--tool", required=True)
     arguments.add_argument("--probe", required=True)
     arguments.add_argument("--kills", type=int, default=20, help="random kills; a soak takes 100")
     arguments.add_argument("--seed", type=int)
     jobs.main(arguments)
+
+
+if __name__ == "__main__":
+    main()
