@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "runtime/assembly.hpp"
+#include "runtime/group_access.hpp"
 #include "runtime/implementation.hpp"
 
 namespace grapnel {
@@ -53,8 +54,21 @@ int Runtime::size() const { return implementation_->launch->size(); }
 NodeId Runtime::node_of(Rank rank) const { return implementation_->launch->nodes().node_of[index(rank)]; }
 int Runtime::node_count() const { return static_cast<int>(implementation_->launch->nodes().node_count()); }
 
-Result<Memory> Runtime::allocate(std::size_t bytes) { return implementation_->allocate(bytes); }
-Status Runtime::free(const Memory& memory) { return implementation_->free(memory.local()); }
+Result<Group> Runtime::make_group(std::span<const Rank> members) const {
+  auto made = launch::make_group({members.begin(), members.end()}, rank(), size());
+  return made ? Result<Group>(GroupAccess::wrap(*std::move(made))) : made.status();
+}
+Group Runtime::world() const { return implementation_->world; }
+Result<std::vector<Bytes>> Runtime::allgather(const Group& group, ByteView mine) {
+  return implementation_->allgather(group, mine);
+}
+
+Result<Memory> Runtime::allocate(std::size_t bytes) { return implementation_->allocate(implementation_->world, bytes); }
+Status Runtime::free(const Memory& memory) { return implementation_->free(implementation_->world, memory); }
+Result<Memory> Runtime::allocate(const Group& group, std::size_t bytes) {
+  return implementation_->allocate(group, bytes);
+}
+Status Runtime::free(const Group& group, const Memory& memory) { return implementation_->free(group, memory); }
 
 Status Runtime::put(const void* source, void* remote, std::size_t bytes, Rank target) {
   return implementation_->rma->put(source, remote, bytes, target);
@@ -166,8 +180,21 @@ Result<std::int64_t> Runtime::compare_and_swap(void* remote, std::int64_t expect
 
 Status Runtime::fence(Rank target) { return implementation_->rma->fence({&target, 1}); }
 Status Runtime::fence(std::span<const Rank> targets) { return implementation_->rma->fence(targets); }
+Status Runtime::fence(const Group& group) { return implementation_->rma->fence(group.members()); }
 Status Runtime::fence_all() { return implementation_->rma->fence_all(); }
 Status Runtime::barrier() { return implementation_->barrier(); }
+
+Status Runtime::put_and_signal(const void* source, void* remote, std::size_t bytes, void* remote_flag,
+                               std::int32_t value, Rank target) {
+  return implementation_->rma->put_and_signal(source, remote, bytes, remote_flag, value, target);
+}
+Status Runtime::put_and_signal(const void* source, const Strided& source_shape, void* remote,
+                               const Strided& remote_shape, void* remote_flag, std::int32_t value, Rank target) {
+  return implementation_->rma->put_and_signal(
+      {strided(OperationKind::put, source, source_shape, remote, remote_shape, target), remote_flag, value});
+}
+Status Runtime::notify(Rank target) { return implementation_->notifications->send(target); }
+Result<std::uint32_t> Runtime::wait_notify(Rank from) { return implementation_->notifications->wait(from); }
 
 Status Runtime::create_locks(int count) { return implementation_->create_locks(count); }
 Status Runtime::destroy_locks() { return implementation_->destroy_locks(); }
