@@ -13,7 +13,7 @@ import time
 import unittest
 from pathlib import Path
 
-from laboratory import Laboratory, lab, skip_unless_permitted
+from laboratory import MPIS, Laboratory, lab, skip_unless_permitted
 from network import kernel_has_netem
 from place import Place, processes_in, same_process
 
@@ -78,7 +78,7 @@ class Hosts(WithLab):
         self.assertLess(least, 500)
 
     def test_a_second_up_replaces_the_first_and_refuses_while_a_job_runs(self):
-        job = self.lab.start("run", "-n", 1, "--", "sh", "-c", "echo here; exec sleep 60")
+        job = self.lab.start("run", "--launcher", MPIS[0], "-n", 1, "--", "sh", "-c", "echo here; exec sleep 60")
         self.assertEqual(job.stdout.readline(), "here\n")
         refused = lab("up", 2, "--lab", self.lab.number)
         job.terminate()
@@ -89,7 +89,7 @@ class Hosts(WithLab):
 
 class Jobs(WithLab):
     def test_every_launcher_reaches_every_host(self):
-        for launcher in ("openmpi", "mpich", "grapnel"):
+        for launcher in (*MPIS, "grapnel"):
             with self.subTest(launcher=launcher):
                 tool = ["--grapnel", BUILD / "bin/grapnel"] if launcher == "grapnel" else []
                 out = self.job("--launcher", launcher, "--per-host", 2, *tool, "--", "hostname")
@@ -98,33 +98,38 @@ class Jobs(WithLab):
     def test_ranks_spread_and_settings_arrive(self):
         os.environ["GRAPNEL_OF_THE_TEST"] = "a b"
         self.addCleanup(os.environ.pop, "GRAPNEL_OF_THE_TEST")
-        for launcher in ("openmpi", "mpich"):
+        for launcher in MPIS:
             show = 'echo "$(hostname) $GRAPNEL_OF_THE_TEST $MORE"'
             out = self.job("--launcher", launcher, "-n", 4, "--env", "MORE=1 2", "--", "sh", "-c", show)
             self.assertEqual(sorted(out.splitlines()),
                              [f"{self.lab.hosts[i]} a b 1 2" for i in (0, 0, 1, 1)])
 
     def test_a_grapnel_program_sees_three_nodes(self):
-        for launcher in ("openmpi", "grapnel"):
+        for launcher in (*MPIS, "grapnel"):
             out = self.job("--launcher", launcher, "--per-host", 2, "--grapnel", BUILD / "bin/grapnel", "--", BUILD / "bin/first")
             received = sorted(re.findall(r"rank (\d) of 6 on node (\d) received (\d+)", out))
             self.assertEqual(received, [(str(r), str(r // 2), str(100 + (r - 1) % 6)) for r in range(6)])
 
+    def test_every_promise_of_a_launch_holds_across_hosts(self):
+        for launcher in MPIS:  # PMIx by Open MPI, PMI-1 by hydra
+            out = self.job("--launcher", launcher, "--per-host", 2, "--", BUILD / "tests/launch_probe", "check")
+            self.assertEqual(len(re.findall(r"probe ok rank \d of 6 node \d of 3", out)), 6, out)
+
     def test_virtual_nodes_of_a_host_use_its_network_too(self):
         job = ["--per-host", 2, "--env", "GRAPNEL_NODES=2", "--env", "UCX_LOG_LEVEL=info", "--", BUILD / "bin/first"]
-        done = self.lab.run(*job)
+        done = self.lab.run("--launcher", MPIS[0], *job)
         self.assertEqual(len(re.findall(r"rank (\d) of 6 on node \1 received", done.stdout)), 6, done.stdout + done.stderr)
         devices = re.findall(r"ep_cfg\[\d+\]: am\((\S+)\)", done.stdout + done.stderr)
         self.assertEqual(set(devices), {"tcp/eth0"})
 
     def test_the_factorization_is_right_across_hosts(self):
         lu = [BUILD / "bin/lu", "--n", 256, "--block", 32, "--dist", "node", "--verify"]
-        self.assertIn("lu: PASS", self.job("--per-host", 2, "--", *lu))
+        self.assertIn("lu: PASS", self.job("--launcher", MPIS[0], "--per-host", 2, "--", *lu))
 
     def test_the_exit_code_is_the_jobs(self):
-        for launcher in ("openmpi", "mpich"):
+        for launcher in MPIS:
             self.assertEqual(self.lab.run("--launcher", launcher, "-n", 1, "--", "sh", "-c", "exit 5").returncode, 5)
-        self.assertEqual(self.lab.run("--timeout", 1, "--", "sleep", "60").returncode, 124)
+        self.assertEqual(self.lab.run("--launcher", MPIS[0], "--timeout", 1, "--", "sleep", "60").returncode, 124)
 
 
 class Kills(WithLab):
@@ -147,7 +152,7 @@ class Kills(WithLab):
 
     def tearDown(self):
         # A run that was killed by SIGKILL leaves its folder; the next one removes it.
-        self.job("-n", 1, "--", "true")
+        self.job("--launcher", MPIS[0], "-n", 1, "--", "true")
         super().tearDown()
 
     @staticmethod
@@ -156,7 +161,7 @@ class Kills(WithLab):
         return done.stdout.split()
 
     def each(self, act):
-        for launcher in ("openmpi", "mpich"):
+        for launcher in MPIS:
             with self.subTest(launcher=launcher):
                 job = self.start_job(launcher)
                 self.addCleanup(job.kill)
@@ -195,7 +200,7 @@ class Delay(WithLab):
         self.assertLess(median, 3000)
 
     def test_jobs_run_and_the_wire_sleeps(self):
-        self.assertEqual(len(self.job("--per-host", 2, "--", BUILD / "bin/first").splitlines()), 6)
+        self.assertEqual(len(self.job("--launcher", MPIS[0], "--per-host", 2, "--", BUILD / "bin/first").splitlines()), 6)
         line = self.lab.place.record()["delay_line"]
         if line is None:
             return  # the kernel does it
@@ -217,7 +222,7 @@ class Removal(unittest.TestCase):
 
     def test_down_ends_jobs_and_removes_all(self):
         one = self.made()
-        job = one.start("run", "--", "sh", "-c", "setsid sleep 60 & echo ready; sleep 60")
+        job = one.start("run", "--launcher", MPIS[0], "--", "sh", "-c", "setsid sleep 60 & echo ready; sleep 60")
         self.assertEqual(job.stdout.readline(), "ready\n")
         one.down()
         job.communicate(timeout=10)

@@ -1,6 +1,7 @@
 """What tests that need a lab share: a lab of their own, which goes with them."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -14,6 +15,8 @@ from place import LabError, Place, processes_in, state_of  # noqa: E402
 
 LAB = ROOT / "tools/lab/lab"
 SKIPPED = 77  # ctest's SKIP_RETURN_CODE
+# The launchers that are installed here; one is enough for these tests.
+MPIS = [name for name, program in (("openmpi", "mpirun.openmpi"), ("mpich", "mpiexec.hydra")) if shutil.which(program)]
 
 
 def skip_unless_permitted():
@@ -22,6 +25,9 @@ def skip_unless_permitted():
         network.check_permitted()
     except LabError as error:
         print(f"skipped: {error}")
+        sys.exit(SKIPPED)
+    if not MPIS:
+        print("skipped: neither Open MPI's mpirun nor MPICH's hydra is installed (./dev deps lab)")
         sys.exit(SKIPPED)
 
 
