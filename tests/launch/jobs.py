@@ -114,6 +114,8 @@ class Case(unittest.TestCase):
 
 
 def main(parser):
-    parser.parse_known_args(namespace=OPTIONS)
-    _, rest = parser.parse_known_args()
-    unittest.main(module="__main__", argv=[sys.argv[0]] + rest)
+    _, rest = parser.parse_known_args(namespace=OPTIONS)
+    run = unittest.main(module="__main__", argv=[sys.argv[0]] + rest, exit=False)
+    for test, reason in run.result.skipped:
+        print(f"skipped: {test.id()}: {reason}", file=sys.stderr)
+    sys.exit(0 if run.result.wasSuccessful() else 1)

@@ -42,9 +42,7 @@ TEST(Pmi1Lines, GarbledOnesAreRefused) {
 
 TEST(Pmi1Lines, NoiseNeverCrashes) {
   std::mt19937 dice(1);
-  const std::string letters =
-      "cmd= \n\0x1=:-"
-      "abc";
+  const std::string letters = std::string("cmd= \nx1=:-abc\x80") + '\0';
   for (int round = 0; round < 20'000; ++round) {
     std::string line = round % 2 == 0 ? "cmd=get_result " : "";
     for (std::size_t i = dice() % 40; i > 0; --i) line += letters[dice() % letters.size()];
