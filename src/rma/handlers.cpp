@@ -37,7 +37,19 @@ void Handlers::add(progress::HandlerTable& table, progress::HandlerId id, const 
 }
 
 void Handlers::add_to(progress::HandlerTable& table) {
-  add(table, kPutHandler, "put", sizeof(ContiguousBody), false, &Handlers::put);
+  table.add(kPutHandler, {.name = "put",
+                          .least_body_bytes = sizeof(ContiguousBody),
+                          .most_body_bytes = sizeof(ContiguousBody),
+                          .run =
+                              [this](Request& request) {
+                                const auto pin = segments_.pin();
+                                return put(request);
+                              },
+                          .place = [this](Request& request) { return place_of_put(request); },
+                          .landed =
+                              [this](ByteSpan place) {
+                                segments_.landing_ends(place.data(), place.size());
+                              }});
   add(table, kGetHandler, "get", sizeof(ContiguousBody), true, &Handlers::get);
   add(table, kAccumulateHandler, "accumulate", sizeof(AccumulateBody), false, &Handlers::accumulate);
   add(table, kPutStridedHandler, "strided put", sizeof(StridedBody), false, &Handlers::put_strided);
@@ -57,9 +69,17 @@ progress::Outcome Handlers::put(Request& request) {
   return Outcome::done;
 }
 
+ByteSpan Handlers::place_of_put(Request& request) {
+  const auto pin = segments_.pin();
+  const auto body = request.body_as<ContiguousBody>();
+  if (body.bytes != request.bulk_bytes || !holds(body.address, body.bytes)) return {};
+  segments_.landing_begins(at(body.address), body.bytes);
+  return {at(body.address), body.bytes};
+}
+
 progress::Outcome Handlers::get(Request& request) {
   const auto body = request.body_as<ContiguousBody>();
-  if (body.bytes > transport::kMaxPayloadBytes || !holds(body.address, body.bytes)) return Outcome::refused;
+  if (body.bytes > transport::kMaxBulkBytes || !holds(body.address, body.bytes)) return Outcome::refused;
   // Straight from the segment: it lives until its owner and this origin have freed it together.
   request.answer({}, ByteView(at(body.address), body.bytes));
   return Outcome::done;

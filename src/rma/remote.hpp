@@ -24,9 +24,12 @@ class RemotePath {
   /// `acknowledged` (may be empty) is told when the last message is applied, or refused.
   Status put(NodeId node, Operation& operation, std::uint64_t address, ByteView data,
              const progress::OnReply& acknowledged);
+  Status put_bulk(NodeId node, Operation& operation, std::uint64_t address, ByteView data,
+                  const progress::OnReply& acknowledged);
   Status accumulate(NodeId node, Operation& operation, const Arithmetic& arithmetic, std::uint64_t address,
                     ByteView data, const progress::OnReply& acknowledged);
   Status get(NodeId node, Operation& operation, std::uint64_t address, ByteSpan destination);
+  Status get_bulk(NodeId node, Operation& operation, std::uint64_t address, ByteSpan destination);
 
   /// Shapes of equal total size; `body` holds the remote side and the arithmetic.
   Status send_strided(NodeId node, Operation& operation, OperationKind kind, StridedBody body, const void* local,
@@ -59,6 +62,10 @@ class RemotePath {
   };
   class PieceCursor;
 
+  Status put_cut(NodeId node, Operation& operation, std::uint64_t address, ByteView data,
+                 const progress::OnReply& acknowledged, std::size_t most_bytes);
+  Status get_cut(NodeId node, Operation& operation, std::uint64_t address, ByteSpan destination,
+                 std::size_t most_bytes);
   Status send_plain(NodeId node, Operation& operation, progress::HandlerId handler, ByteView body, ByteView data,
                     const progress::OnReply& acknowledged);
   Status send_packed(NodeId node, progress::HandlerId handler, ByteView body, PackedSend* packed);

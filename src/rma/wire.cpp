@@ -48,15 +48,21 @@ Status Rma::by_native(const ContiguousTransfer& what, Operation& operation) {
 }
 
 Status Rma::by_wire(const ContiguousTransfer& what, Operation& operation) {
-  if (ways_.choose(what.kind, Form::contiguous, what.bytes) == WireWay::native) return by_native(what, operation);
+  const WireWay way = ways_.choose(what.kind, Form::contiguous, what.bytes);
+  if (way == WireWay::native) return by_native(what, operation);
   const NodeId node = node_of(what.target);
   GRAPNEL_TRY(before_messages(node));
   const auto address = reinterpret_cast<std::uint64_t>(what.remote);
   const ByteView source(static_cast<const std::byte*>(what.local), what.bytes);
+  const ByteSpan destination(static_cast<std::byte*>(what.local), what.bytes);
+  const bool bulk = way == WireWay::bulk;
   switch (what.kind) {
-    case OperationKind::put: return remote_->put(node, operation, address, source, acknowledgement(node));
+    case OperationKind::put:
+      return bulk ? remote_->put_bulk(node, operation, address, source, acknowledgement(node))
+                  : remote_->put(node, operation, address, source, acknowledgement(node));
     case OperationKind::get:
-      return remote_->get(node, operation, address, ByteSpan(static_cast<std::byte*>(what.local), what.bytes));
+      return bulk ? remote_->get_bulk(node, operation, address, destination)
+                  : remote_->get(node, operation, address, destination);
     default: return remote_->accumulate(node, operation, what.arithmetic, address, source, acknowledgement(node));
   }
 }

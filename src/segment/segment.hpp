@@ -6,7 +6,7 @@
 //
 // Invariants:
 //  1. A granule of the pool belongs to at most one segment; `end_of_granule_` holds its segment's end, or 0.
-//  2. What `contains` grants stays mapped until the last `Pin` taken before is gone.
+//  2. What `contains` grants stays mapped until the last `Pin` taken before is gone, and the last landing begun under one.
 //  3. A failed allocation leaves nothing behind on any rank, and every member gets the same answer.
 //
 // Threads: `contains` and `Pin` from any thread; allocate and free from one thread at a time, collectively, in the same
@@ -29,6 +29,7 @@
 #include "launch/launch.hpp"
 #include "os/address_pool.hpp"
 #include "os/host.hpp"
+#include "segment/landings.hpp"
 #include "segment/pin_lock.hpp"
 #include "segment/range_allocator.hpp"
 #include "transport/transport.hpp"
@@ -86,6 +87,15 @@ class SegmentTable {
   using Pin = std::shared_lock<PinLock>;
   Pin pin() const { return Pin(unmap_lock_); }
 
+  /// A bulk payload begins to land in a segment: under a Pin, after `contains`. That memory stays mapped until
+  /// `landing_ends` with the same range; the Pin need not be kept.
+  void landing_begins(const void* place, std::size_t bytes) {
+    landings_.begin(reinterpret_cast<std::uintptr_t>(place), bytes);
+  }
+  void landing_ends(const void* place, std::size_t bytes) {
+    landings_.end(reinterpret_cast<std::uintptr_t>(place), bytes);
+  }
+
   /// The segment of another node that holds [address, address+bytes) of that node, or null. Stays valid until the
   /// allocation is freed. Any thread.
   const RemoteRegion* find_remote(NodeId node, std::uintptr_t address, std::size_t bytes) const;
@@ -122,6 +132,7 @@ class SegmentTable {
   std::atomic<std::uintptr_t>* end_of_granule_ = nullptr;  ///< by granule: the segment's end as an offset, or 0
   RangeAllocator ranges_;
   mutable PinLock unmap_lock_;
+  Landings landings_;
   mutable std::shared_mutex remote_mutex_;                      ///< guards remote_; nobody waits or yields under it
   std::vector<std::map<std::uintptr_t, RemoteRegion>> remote_;  ///< by node, by begin
   std::map<LiveKey, std::unique_ptr<Live>> live_;

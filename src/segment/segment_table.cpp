@@ -35,6 +35,7 @@ SegmentTable::SegmentTable(launch::Launch& launch, launch::Exchange& exchange, o
       end_of_granule_(create_table(pool_bytes_)),
       ranges_(launch, host),
       unmap_lock_(host),
+      landings_(host),
       remote_(launch.nodes().node_count()) {}
 
 SegmentTable::~SegmentTable() {
@@ -66,11 +67,17 @@ void SegmentTable::publish_range(std::size_t offset, std::size_t bytes) {
 void SegmentTable::withdraw(Live& live) {
   live.registered.reset();  // before the memory goes: a network card may have pinned it
   if (live.mapped) {
-    const std::unique_lock nobody_works_on_it(unmap_lock_);
-    for (std::size_t at = 0; at < live.range_bytes; at += os::kPoolGranuleBytes) {
-      // Relaxed: under the lock; a Pin taken later sees it through the lock.
-      end_of_granule_[(live.range_offset + at) / os::kPoolGranuleBytes].store(0, std::memory_order_relaxed);
+    {
+      const std::unique_lock nobody_works_on_it(unmap_lock_);
+      for (std::size_t at = 0; at < live.range_bytes; at += os::kPoolGranuleBytes) {
+        // Relaxed: under the lock; a Pin taken later sees it through the lock.
+        end_of_granule_[(live.range_offset + at) / os::kPoolGranuleBytes].store(0, std::memory_order_relaxed);
+      }
     }
+    // Nothing lands where the callers kept the rule that their operations are complete. Where the job has ended, the
+    // rest of a payload meets no memory, and its connection breaks.
+    const std::uintptr_t begin = pool_base_ + live.range_offset;
+    landings_.wait_until_clear(begin, begin + live.range_bytes, [this] { return !launch_.health().ok(); });
     launch_.pool().unmap(pool_base_ + live.range_offset);
     live.mapped = false;
   }

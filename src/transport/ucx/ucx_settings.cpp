@@ -60,6 +60,7 @@ Settings choose_settings(const base::Config& config, const launch::NodeMap& node
     adapter |= fact->native == NativeWay::adapter;
     process_copy |= fact->native == NativeWay::process_copy;
     settings.detects_dead_peers |= fact->detects_dead_peers;
+    if (fact->detects_dead_peers && fact->name != "tcp") settings.error_mode = UCP_ERR_HANDLING_MODE_PEER;
     settings.leaves_in_turn &= fact->leaves_in_turn;
   }
   if (config.native_rma && (adapter || process_copy)) {
