@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/check.hpp"
@@ -90,6 +91,18 @@ Status Client::drain(NodeId node) {
   GRAPNEL_TRY(start_flush(peer));
   GRAPNEL_TRY(wait_until([&] { return !peer.flushing; }));
   return failure_;  // a broken connection ends a flush, too
+}
+
+Status Client::drain(const std::vector<NodeId>& nodes) {
+  const auto none_is_flushing = [&] {
+    return std::none_of(nodes.begin(), nodes.end(), [&](NodeId node) { return peers_[index(node)].flushing; });
+  };
+  GRAPNEL_TRY(wait_until(none_is_flushing));
+  for (const NodeId node : nodes) {
+    if (peers_[index(node)].connected) GRAPNEL_TRY(start_flush(peers_[index(node)]));
+  }
+  GRAPNEL_TRY(wait_until(none_is_flushing));
+  return failure_;
 }
 
 bool Client::try_drain(NodeId node) {

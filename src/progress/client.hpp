@@ -81,6 +81,8 @@ class Client final : public transport::MessageSink {
 
   /// Returns when everything sent to the node has left this process. Errors: peer_dead.
   Status drain(NodeId node);
+  /// The same for several nodes, all at once.
+  Status drain(const std::vector<NodeId>& nodes);
   /// The same without waiting: whether it has left.
   bool try_drain(NodeId node);
 

@@ -98,11 +98,12 @@ progress::Outcome Handlers::accumulate(Request& request) {
 }
 
 bool Handlers::holds(const StridedBody& body) const {
-  if (!validate(body.shape).ok()) return false;
+  // Nobody sends a message for nothing, and of an empty shape `validate` says nothing.
+  if (!validate(body.shape).ok() || body.bytes == 0) return false;
   const auto total = static_cast<std::uint64_t>(body.shape.total_bytes());
   if (body.first > total || body.bytes > total - body.first || body.bytes > transport::kMaxPayloadBytes) return false;
   const auto [low, high] = extent(body.shape);
-  return holds(body.base + static_cast<std::uint64_t>(low), static_cast<std::uint64_t>(high - low));
+  return holds(body.base + static_cast<std::uint64_t>(low), static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low));
 }
 
 progress::Outcome Handlers::put_strided(Request& request) {

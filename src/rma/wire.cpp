@@ -16,7 +16,8 @@ bool contiguous(const Strided& shape) { return shape.levels == 0; }
 }  // namespace
 
 Status Rma::before_native(NodeId node, std::uint64_t address, std::size_t bytes) {
-  if (!acknowledged(node)) GRAPNEL_TRY(fence_messages({node}));
+  // A refused write before this one is not this one's error: a fence tells of it.
+  if (!acknowledged(node)) GRAPNEL_TRY(wait_for_messages({node}));
   return native_->unflushed(node, address, bytes) ? native_->flush(node) : Status{};
 }
 
