@@ -5,7 +5,8 @@
 //  2. The charges of requests that are not handled stay within the server's window.
 //  3. Endpoints ≤ nodes, so a job has ranks × nodes of them and not ranks².
 //  4. What must leave has left when `drain` returns: nobody moves this rank's messages while it computes.
-//  5. After a failure nothing is written to the callers' memory any more: while a bulk payload lands there, the worker is
+//  5. After a failure nothing is written to the callers' memory any more: while a bulk payload lands there, the worker
+//  is
 //     not progressed again.
 //
 // Threads: any thread, one at a time: every call needs a `Guard`. A thread that waits lets others in between.
@@ -172,7 +173,7 @@ class Client final : public transport::MessageSink {
   std::vector<Slot> slots_;      ///< by the low half of a token, less one
   std::uint32_t free_slot_ = 0;  ///< index + 1 of the first free slot; 0: none
   Status failure_;
-  std::size_t landings_ = 0;  ///< bulk payloads on their way to callers' memory
+  std::size_t landings_ = 0;                   ///< bulk payloads on their way to callers' memory
   std::unique_ptr<transport::Worker> worker_;  ///< goes first: its last completions still find what is above
   std::atomic<std::uint64_t> messages_{0};
 };

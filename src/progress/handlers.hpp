@@ -39,8 +39,8 @@ class Request {
   }
 
   /// Answers the request, once, before `done`. `payload` stays untouched until `sent` (if any) is called or, where it
-  /// is segment memory, as long as the segment lives. Longer than kMaxPayloadBytes it goes as bulk: the client has named
-  /// a place of that length.
+  /// is segment memory, as long as the segment lives. Longer than kMaxPayloadBytes it goes as bulk: the client has
+  /// named a place of that length.
   virtual void answer(ByteView body, ByteView payload, transport::Completion sent = {}) = 0;
 
  protected:

@@ -10,8 +10,8 @@
 //     later ones queue behind it.
 //  2. `handled` of an origin counts executed requests, never goes back, and is reported with every reply.
 //  3. What an origin can make the server hold is bounded by its window: a request beyond it is dropped.
-//     Memory: ranks × GRAPNEL_WINDOW_BYTES at most, and nothing while no request is parked. A bulk payload stays with its
-//     sender until its turn has come and then goes where it belongs.
+//     Memory: ranks × GRAPNEL_WINDOW_BYTES at most, and nothing while no request is parked. A bulk payload stays with
+//     its sender until its turn has come and then goes where it belongs.
 //  4. Besides answers there is at most one message of counts in flight per origin, so the server never waits for a
 //     client that waits for it.
 //

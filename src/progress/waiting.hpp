@@ -1,9 +1,9 @@
 // The one wait policy: spin shortly, then sleep, and look at the job's health between sleeps.
 //
 // A wait is on one thing: on a worker (its messages) or on a word (another rank's store). It spins for about the cost
-// of a wake-up after the last thing that happened, and only while no more threads of this node spin than the node's share of the machine's CPUs; then it
-// sleeps in the transport or on the futex, 250 ms at most, and looks whether the job still lives. No clock is read
-// unless there is something to wait for.
+// of a wake-up after the last thing that happened, and only while no more threads of this node spin than the node's
+// share of the machine's CPUs; then it sleeps in the transport or on the futex, 250 ms at most, and looks whether the
+// job still lives. No clock is read unless there is something to wait for.
 #pragma once
 
 #include <algorithm>

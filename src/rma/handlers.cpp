@@ -46,10 +46,7 @@ void Handlers::add_to(progress::HandlerTable& table) {
                                 return put(request);
                               },
                           .place = [this](Request& request) { return place_of_put(request); },
-                          .landed =
-                              [this](ByteSpan place) {
-                                segments_.landing_ends(place.data(), place.size());
-                              }});
+                          .landed = [this](ByteSpan place) { segments_.landing_ends(place.data(), place.size()); }});
   add(table, kGetHandler, "get", sizeof(ContiguousBody), true, &Handlers::get);
   add(table, kAccumulateHandler, "accumulate", sizeof(AccumulateBody), false, &Handlers::accumulate);
   add(table, kPutStridedHandler, "strided put", sizeof(StridedBody), false, &Handlers::put_strided);
@@ -103,7 +100,8 @@ bool Handlers::holds(const StridedBody& body) const {
   const auto total = static_cast<std::uint64_t>(body.shape.total_bytes());
   if (body.first > total || body.bytes > total - body.first || body.bytes > transport::kMaxPayloadBytes) return false;
   const auto [low, high] = extent(body.shape);
-  return holds(body.base + static_cast<std::uint64_t>(low), static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low));
+  return holds(body.base + static_cast<std::uint64_t>(low),
+               static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low));
 }
 
 progress::Outcome Handlers::put_strided(Request& request) {

@@ -1,9 +1,9 @@
 // Where bulk payloads are landing in segments: whoever unmaps a segment waits until nothing lands there any more.
 //
-// A Pin cannot keep memory mapped for as long as a payload takes: its unmapper would keep the server, which must go on for
-// the payload to land, from taking the next one. So the ranges are noted. An unmapper first withdraws his memory and
-// waits until no Pin is held: what lands there then was noted before, under a Pin, and nothing is added. Landings in
-// other segments do not delay him.
+// A Pin cannot keep memory mapped for as long as a payload takes: its unmapper would keep the server, which must go on
+// for the payload to land, from taking the next one. So the ranges are noted. An unmapper first withdraws his memory
+// and waits until no Pin is held: what lands there then was noted before, under a Pin, and nothing is added. Landings
+// in other segments do not delay him.
 //
 // Threads: any.
 #pragma once

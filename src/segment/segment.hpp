@@ -6,7 +6,8 @@
 //
 // Invariants:
 //  1. A granule of the pool belongs to at most one segment; `end_of_granule_` holds its segment's end, or 0.
-//  2. What `contains` grants stays mapped until the last `Pin` taken before is gone, and the last landing begun under one.
+//  2. What `contains` grants stays mapped until the last `Pin` taken before is gone, and the last landing begun under
+//  one.
 //  3. A failed allocation leaves nothing behind on any rank, and every member gets the same answer.
 //
 // Threads: `contains` and `Pin` from any thread; allocate and free from one thread at a time, collectively, in the same

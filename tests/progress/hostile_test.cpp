@@ -148,7 +148,7 @@ class Attacker {
     const auto endpoint = parts_.client->endpoint(NodeId{0});
     ASSERT_TRUE(endpoint.ok());
     ASSERT_TRUE(parts_.client->worker().send(*endpoint, header, payload, {}).ok());  // bulk: it is declined
-    EXPECT_OK(parts_.client->drain(NodeId{0}));  // the payload is on this stack
+    EXPECT_OK(parts_.client->drain(NodeId{0}));                                      // the payload is on this stack
   }
 
   Runtime::Implementation& parts_;

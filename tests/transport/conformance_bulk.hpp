@@ -25,8 +25,8 @@ inline Landing& receive(Member& member, std::deque<Landing>& landings, BulkHandl
 }
 
 inline bool all_landed(const std::deque<Landing>& landings, std::size_t count) {
-  return landings.size() == count && std::all_of(landings.begin(), landings.end(),
-                                                 [](const Landing& one) { return one.tracked.told > 0; });
+  return landings.size() == count &&
+         std::all_of(landings.begin(), landings.end(), [](const Landing& one) { return one.tracked.told > 0; });
 }
 
 // At once or later, asked for or answered with.
@@ -40,17 +40,16 @@ TEST_P(TransportConformance, CarriesBulkPayloadsBothWays) {
       const std::uint64_t id = number_of(message.header);
       EXPECT_EQ(message.payload_bytes, kBulkSizes[id % kBulkSizes.size()]);
       if (id % 2 == 0) {
-        kept.push_back({{message.header.begin(), message.header.end()},
-                        message.payload_bytes,
-                        message.reply_path,
-                        message.bulk});
+        kept.push_back(
+            {{message.header.begin(), message.header.end()}, message.payload_bytes, message.reply_path, message.bulk});
       } else {
         receive(member, landings, message.bulk, message.payload_bytes).tracked.header = {message.header.begin(),
                                                                                          message.header.end()};
       }
       if (id < 100) member.reply(message.reply_path, number(id + 100), pattern(id + 100, message.payload_bytes));
     };
-    for (std::uint64_t id = 0; id < kBulkSizes.size(); ++id) member.send(other, number(id), pattern(id, kBulkSizes[id]));
+    for (std::uint64_t id = 0; id < kBulkSizes.size(); ++id)
+      member.send(other, number(id), pattern(id, kBulkSizes[id]));
     EXPECT_TRUE(member.until([&] {
       for (const BulkLetter& letter : std::exchange(kept, {})) {
         receive(member, landings, letter.bulk, letter.bytes).tracked.header = letter.header;
@@ -188,9 +187,8 @@ TEST_P(TransportConformance, APeerThatIsKilledEndsItsBulkMessages) {
     auto& letters = member.mailbox().bulk_letters;
     receive(member, landings, letters[0].bulk, letters[0].bytes);
     receive(member, landings, letters[1].bulk, letters[1].bytes);
-    EXPECT_TRUE(member.until([&] {
-      return !member.mailbox().failures.empty() && all_landed(landings, 2) && member.all_ended();
-    }));
+    EXPECT_TRUE(member.until(
+        [&] { return !member.mailbox().failures.empty() && all_landed(landings, 2) && member.all_ended(); }));
     // Answered only now that nobody is there.
     receive(member, landings, letters[2].bulk, letters[2].bytes);
     member.worker().decline(letters[3].bulk);

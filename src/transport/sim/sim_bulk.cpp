@@ -1,7 +1,7 @@
 // Bulk messages: announced in line, taken or declined by the receiver, then the payload, or nothing.
 //
-// Each step takes a message's time. The payload leaves when its sender makes progress after it was taken, and lies in no
-// buffer of the receiver. Until it has landed its place holds 0xdb.
+// Each step takes a message's time. The payload leaves when its sender makes progress after it was taken, and lies in
+// no buffer of the receiver. Until it has landed its place holds 0xdb.
 #include <algorithm>
 #include <utility>
 

@@ -34,9 +34,9 @@ struct Packet {
   Bytes header{};
   Bytes payload{};
   std::uint64_t arrival_ns = 0;
-  std::uint64_t bulk = 0;        ///< the sender's number of a bulk message
-  std::uint64_t arrival = 0;     ///< the receiver's number of it
-  std::size_t bulk_bytes = 0;    ///< announced
+  std::uint64_t bulk = 0;      ///< the sender's number of a bulk message
+  std::uint64_t arrival = 0;   ///< the receiver's number of it
+  std::size_t bulk_bytes = 0;  ///< announced
   std::size_t bytes() const { return header.size() + payload.size(); }
 };
 

@@ -116,10 +116,10 @@ class SimWorker final : public Worker {
   base::Random random_;
   Mailbox& inbox_;
   NativeQueue natives_;
-  std::vector<Line*> endpoints_;  ///< by EndpointId
-  std::vector<Line*> lines_;      ///< endpoints, and the ways back that were used
-  std::uint64_t sequence_ = 0;    ///< of sends and puts
-  std::map<std::uint64_t, Bulk> bulks_;                          ///< by number
+  std::vector<Line*> endpoints_;                                ///< by EndpointId
+  std::vector<Line*> lines_;                                    ///< endpoints, and the ways back that were used
+  std::uint64_t sequence_ = 0;                                  ///< of sends and puts
+  std::map<std::uint64_t, Bulk> bulks_;                         ///< by number
   std::map<std::uint64_t, std::unique_ptr<Arrival>> arrivals_;  ///< by number
   std::vector<Landed> landed_;                                  ///< since the last tell_what_landed
   std::uint64_t next_bulk_ = 1;

@@ -66,8 +66,8 @@ void UcxWorker::decline_all() {
   arrivals_.for_each(Arrival::State::offered, [this](Arrival& arrival) { decline({&arrival}); });
 }
 
-// Without the error mode PEER, UCX never ends the rendezvous of a connection that failed. It does not touch their memory
-// any more either: the socket is closed.
+// Without the error mode PEER, UCX never ends the rendezvous of a connection that failed. It does not touch their
+// memory any more either: the socket is closed.
 void UcxWorker::abandon_bulk(Path& path) {
   std::vector<Completion> told;
   arrivals_.for_each(Arrival::State::landing, [&](Arrival& arrival) {

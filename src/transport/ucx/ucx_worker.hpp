@@ -121,9 +121,9 @@ class UcxWorker final : public Worker {
   Path* last_path_ = nullptr;
 
   ArrivalPool arrivals_;
-  std::size_t abandoned_ = 0;      ///< operations that UCX still has although their failure was told
-  Arrival* offered_ = nullptr;     ///< to the sink, at this moment
-  std::vector<Arrival*> landed_;   ///< since the last tell_what_ended
+  std::size_t abandoned_ = 0;        ///< operations that UCX still has although their failure was told
+  Arrival* offered_ = nullptr;       ///< to the sink, at this moment
+  std::vector<Arrival*> landed_;     ///< since the last tell_what_ended
   std::vector<Operation*> ended_;    ///< since the last tell_what_ended
   std::vector<Operation*> telling_;  ///< those that it is working on; empty outside it
   std::vector<Path*> failed_;        ///< since the last tell_what_ended
