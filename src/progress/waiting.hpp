@@ -1,9 +1,9 @@
 // The one wait policy: spin shortly, then sleep, and look at the job's health between sleeps.
 //
 // A wait is on one thing: on a worker (its messages) or on a word (another rank's store). It spins for about the cost
-// of a wake-up, and only while no more threads of this node spin than the node's share of the machine's CPUs; then it
-// sleeps in the transport or on the futex, 250 ms at most, and looks whether the job still lives. No clock is read
-// unless there is something to wait for.
+// of a wake-up after the last thing that happened, and only while no more threads of this node spin than the node's
+// share of the machine's CPUs; then it sleeps in the transport or on the futex, 250 ms at most, and looks whether the
+// job still lives. No clock is read unless there is something to wait for.
 #pragma once
 
 #include <algorithm>
@@ -55,6 +55,10 @@ class Waiting {
     Spin& operator=(const Spin&) = delete;
     /// One step; false when it is time to sleep.
     bool step();
+    /// Something happened: what comes next may be as near.
+    void restart() {
+      if (counted_) end_ns_ = waiting_.host_.now_ns() + waiting_.spin_ns_;
+    }
 
    private:
     static constexpr std::uint32_t kStepsPerYield = 32;
@@ -75,10 +79,13 @@ class Waiting {
       {
         Spin spin(*this);
         do {
+          bool moved = false;
           while (progress()) {
             if (ready()) return {};
+            moved = true;
           }
           if (ready()) return {};
+          if (moved) spin.restart();
         } while (spin.step());
       }
       GRAPNEL_TRY(launch_.health());

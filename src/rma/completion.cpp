@@ -118,13 +118,14 @@ Status Rma::fence_all() {
 Status Rma::fence_nodes(const std::vector<NodeId>& nodes) {
   if (client_ == nullptr) return {};
   progress::Client::Guard guard(*client_);
-  for (const NodeId node : nodes) GRAPNEL_TRY(before_messages(node));  // native puts are flushed
-  return fence_messages(nodes);
+  if (native_) GRAPNEL_TRY(native_->flush(nodes));
+  GRAPNEL_TRY(wait_for_messages(nodes));
+  return take_refused(nodes);
 }
 
-Status Rma::fence_messages(const std::vector<NodeId>& nodes) {
+// Returns when all that was written to the nodes by messages is applied, or refused.
+Status Rma::wait_for_messages(const std::vector<NodeId>& nodes) {
   const std::uint32_t window = config_.fence == base::FenceKind::serial ? 1 : config_.fence_window;
-  Status refused;
   // What the fence waits for is what was written up to now; what other threads add meanwhile is theirs to fence.
   std::vector<std::uint64_t> until;
   for (const NodeId node : nodes) until.push_back(written_[index(node)].until);
@@ -144,12 +145,17 @@ Status Rma::fence_messages(const std::vector<NodeId>& nodes) {
     const auto sent = client_->send(node, order);
     if (!sent) return sent.status();
   }
-  GRAPNEL_TRY(client_->wait_until([&] {
+  return client_->wait_until([&] {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (!applied(i)) return false;
     }
     return true;
-  }));
+  });
+}
+
+// Every refusal is told once, by the first fence that covers it.
+Status Rma::take_refused(const std::vector<NodeId>& nodes) {
+  Status refused;
   for (const NodeId node : nodes) {
     const std::uint32_t count = client_->take_refused(node) + std::exchange(written_[index(node)].refused, 0);
     if (count > 0 && refused.ok()) {

@@ -51,13 +51,17 @@ Status NativePath::get(NodeId node, Operation& operation, const segment::RemoteR
   });
 }
 
-Status NativePath::flush(NodeId node) {
-  if (!unflushed(node)) return {};
-  Hull& hull = unflushed_[index(node)];
-  hull.begin = hull.end = 0;
-  ++hull.flushing;
-  Status flushed = client_.drain(node);  // waits for a flush that is under way, then makes its own
-  --hull.flushing;
+Status NativePath::flush(const std::vector<NodeId>& nodes) {
+  std::vector<NodeId> concerned;
+  for (const NodeId node : nodes) {
+    if (!unflushed(node)) continue;
+    concerned.push_back(node);
+    Hull& hull = unflushed_[index(node)];
+    hull.begin = hull.end = 0;
+    ++hull.flushing;
+  }
+  Status flushed = client_.drain(concerned);  // waits for flushes that are under way, then makes its own
+  for (const NodeId node : concerned) --unflushed_[index(node)].flushing;
   return flushed;
 }
 

@@ -38,7 +38,9 @@ class NativePath {
     return hull.flushing > 0 || (address < hull.end && hull.begin < address + bytes);
   }
   /// They are complete at the target on return.
-  Status flush(NodeId node);
+  Status flush(NodeId node) { return unflushed(node) ? flush(std::vector{node}) : Status{}; }
+  /// The same for several nodes at once: all flushes are started before any is waited for.
+  Status flush(const std::vector<NodeId>& nodes);
 
   /// Segments are about to be freed: every key goes, and is imported again at its next use.
   void forget_keys() { keys_.clear(); }

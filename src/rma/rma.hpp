@@ -236,7 +236,8 @@ class Rma {
   bool acknowledged(NodeId node) const { return client_->handled(node) >= written_[index(node)].until; }
   progress::OnReply acknowledgement(NodeId node);
   Status fence_nodes(const std::vector<NodeId>& nodes);
-  Status fence_messages(const std::vector<NodeId>& nodes);  ///< with the client's guard held
+  Status wait_for_messages(const std::vector<NodeId>& nodes);  ///< with the client's guard held
+  Status take_refused(const std::vector<NodeId>& nodes);       ///< the same
 
   const base::Config config_;
   launch::Launch& launch_;
