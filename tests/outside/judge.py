@@ -31,6 +31,13 @@ HARMLESS_PATTERNS = (
     r"\b(?:expected|intended|deliberate)\s+(?:errors?|failures?|aborts?)\b",
 )
 
+# What Open MPI's mpirun says of itself: a race that it lost against its own child, and that a program's exit code was not 0,
+# which is judged anyway.
+LAUNCHER_PATTERNS = (
+    r"^\[[^\]]*\] plm:rsh: Warning: setpgid\b.*",
+    r"^a non-zero exit code\. Per user-direction, the job has been aborted\.",
+)
+
 # "error" beside a number is often a measure of accuracy; so small a one is none.
 _MEASURE = re.compile(r"\berrors?\b[^\d\n]{0,24}?([-+]?\d+(?:\.\d*)?(?:[eEdD][-+]?\d+)?)(?![\w.])", re.IGNORECASE)
 SMALLEST_ERROR = 1e-6
@@ -45,7 +52,7 @@ class Judge:
     def __init__(self, fail=(), harmless=(), must_print=None, use_defaults=True):
         defaults = (FAIL_PATTERNS, HARMLESS_PATTERNS) if use_defaults else ((), ())
         self.fail = [compiled(pattern) for pattern in (*defaults[0], *fail)]
-        self.harmless = [compiled(pattern) for pattern in (*defaults[1], *harmless)]
+        self.harmless = [compiled(pattern) for pattern in (*LAUNCHER_PATTERNS, *defaults[1], *harmless)]
         self.must_print = compiled(must_print) if must_print else None
 
     def tells_failure(self, line, names=()):

@@ -77,6 +77,8 @@ test_error_paths
 terror and failsafe
 all 7 values are right
 errors 0, mismatches 0
+[vm:1] plm:rsh: Warning: setpgid(2,2) failed in parent with errno=Permission denied(13)
+a non-zero exit code. Per user-direction, the job has been aborted.
 """.strip().splitlines()
 
 
