@@ -47,7 +47,8 @@ static void offered(void) {
     CHECK_EQUAL(ARMCI_PutValueLong(1000 * rank + me, at, rank), 0);
     CHECK_EQUAL(ARMCI_GetValueLong(at, rank), 1000 * rank + me);
     ARMCI_Memdt(&theirs, 8 * me);
-    ARMCI_Memctl(&theirs); /* only the creator's gives it back; so it still lives in the others' turns */
+    ARMCI_Barrier();       /* nobody uses it any more */
+    ARMCI_Memctl(&theirs); /* only the creator's call gives it back */
     if (rank == me) ARMCI_Memget(256, &info, 0);
     ARMCI_Barrier();
   }
