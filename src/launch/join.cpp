@@ -1,6 +1,8 @@
 // Which launcher started this process, from the variables that it left.
 #include <fmt/format.h>
 
+#include <string>
+
 #include "launch/launch.hpp"
 #include "launch/launcher_signs.hpp"
 #include "launch/pmi1_launch.hpp"
@@ -14,14 +16,14 @@ Result<std::unique_ptr<Launch>> join(const base::Config& config, os::Host& host)
   if (signs.offers_pmix()) return join_pmix(config, host);
   if (signs.offers_pmi1()) return join_pmi1(config, host);
   // Silence about a launcher that cannot be used would make every rank a job of its own.
-  if (const auto launcher = signs.launcher(); launcher && launcher->ranks > 1) {
+  if (const auto launcher = signs.launcher(); launcher && launcher->ranks != 1) {
+    const std::string count = launcher->ranks > 0 ? std::to_string(launcher->ranks) : "several";
     return Status(
         Code::unavailable,
-        fmt::format(
-            "this process was started by {} as one of {}, but ranks cannot find each other through it; start "
-            "it with `grapnel run`, Open MPI's mpirun, MPICH's mpiexec (over PMI_FD, without -pmi-port), prterun "
-            "or `srun --mpi=pmix`",
-            launcher->name, launcher->ranks));
+        fmt::format("this process was started by {} as one of {}, but ranks cannot find each other through it; "
+                    "start it with `grapnel run`, Open MPI's mpirun, MPICH's mpiexec (over PMI_FD, without "
+                    "-pmi-port), prterun or `srun --mpi=pmix`",
+                    launcher->name, count));
   }
   return join_single(config, host);
 }

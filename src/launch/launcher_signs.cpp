@@ -71,9 +71,8 @@ bool LauncherSigns::offers_pmi1() const {
 
 std::optional<LauncherSigns::Launcher> LauncherSigns::launcher() const {
   if (const auto ranks = number("OMPI_COMM_WORLD_SIZE")) return Launcher{"Open MPI's mpirun", *ranks};
-  const bool pmi = text("PMI_FD") || text("PMI_PORT") || text("PMI_RANK");
-  if (const auto ranks = number("PMI_SIZE"); ranks && pmi) {
-    return Launcher{"an mpiexec that speaks PMI-1 (MPICH's hydra)", *ranks};
+  if (text("PMI_FD") || text("PMI_PORT") || text("PMI_RANK")) {
+    return Launcher{"an mpiexec that speaks PMI-1 (MPICH's hydra)", number("PMI_SIZE").value_or(0)};
   }
   if (const auto ranks = number("GRAPNEL_RUN_RANKS")) return Launcher{"grapnel run", *ranks};
   // SLURM_STEP_NUM_TASKS and not SLURM_NTASKS: a batch script outside srun has the latter, too.

@@ -30,9 +30,9 @@ class LauncherSigns {
 
   struct Launcher {
     std::string name;
-    int ranks = 0;
+    int ranks = 0;  ///< 0: it does not say
   };
-  /// The launcher that says how many ranks it started, by variables alone. Slurm's step counts last: under an mpirun it
+  /// The launcher that started this process as a rank, by variables alone. Slurm's step counts last: under an mpirun it
   /// may be that of mpirun's daemons.
   std::optional<Launcher> launcher() const;
 

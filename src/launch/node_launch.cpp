@@ -13,6 +13,8 @@ namespace {
 
 constexpr const char* kIntroductionKey = "grapnel.introduction";
 constexpr std::uint64_t kAbort_ns = base::kSecond_ns;
+// Launchers that are told to end a job drop what they have not read of its output yet (hydra's proxies do).
+constexpr std::uint64_t kOutput_ns = 100 * base::kMillisecond_ns;
 constexpr std::uint64_t kLook_ns = 10 * base::kMillisecond_ns;
 
 ByteView view_of(const std::string& text) { return std::as_bytes(std::span(text.data(), text.size())); }
@@ -109,13 +111,14 @@ void NodeLaunch::announce() {
 }
 
 void NodeLaunch::leave_after(int exit_code, const std::function<void()>& tell_launcher) {
+  os::Word never{0};
+  host_.wait(never, 0, kOutput_ns);
   std::atomic<bool> told{false};
   const auto teller = host_.start("grapnel-abort", {}, [&] {
     tell_launcher();
     told.store(true, std::memory_order_release);  // partner: the look below
   });
   const std::uint64_t end_ns = host_.now_ns() + kAbort_ns;
-  os::Word never{0};
   while (teller.ok() && !told.load(std::memory_order_acquire) && host_.now_ns() < end_ns) {
     host_.wait(never, 0, kLook_ns);
   }

@@ -59,7 +59,8 @@ class NodeLaunch : public Launch {
   /// From now on whoever of this node sees our end need not tell why.
   void announce();
 
-  /// Lets `tell_launcher` run for a second at most, as launchers can hang, and exits. For the rank that has spoken.
+  /// Gives the launcher a moment to pass on the message that this rank has just printed, lets `tell_launcher` run for a
+  /// second at most, as launchers can hang, and exits.
   [[noreturn]] void leave_after(int exit_code, const std::function<void()>& tell_launcher);
 
   os::Host& host_;

@@ -5,7 +5,8 @@
 //   early                       joins before MPI_Init: prints why not
 //   late                        joins after MPI_Finalize: prints why not
 //   reversed                    MPI_Finalize before the runtime's end: prints what it says, and ends
-//   alone                       for a process that is one of several for its launcher, but not for its MPI
+//   beside first|after|last     joins by the launcher and not by MPI; MPI starts before, after, or when the job has
+//   ended alone                       for a process that is one of several for its launcher, but not for its MPI
 #include <fmt/format.h>
 #include <mpi.h>
 #include <unistd.h>
@@ -132,6 +133,26 @@ void reversed() {
   probe::say_line("finish: " + (*started)->finish().to_string());
 }
 
+void run_by_launcher(os::Host& host, bool mpi_in_between) {
+  const auto config = base::Config::from_environment();
+  need(config.status(), "configuration");
+  auto joined = launch::join(*config, host);
+  need(joined.status(), "join");
+  if (mpi_in_between) MPI_Init(nullptr, nullptr);
+  probe::check(**joined);
+  need((*joined)->finalize(), "finalize");
+}
+
+void beside(const std::string& when, os::Host& host) {
+  if (when == "first") MPI_Init(nullptr, nullptr);
+  run_by_launcher(host, when == "after");
+  if (when == "last") MPI_Init(nullptr, nullptr);
+  talk_mpi(MPI_COMM_WORLD);
+  run_by_launcher(host, false);  // a second job of the same processes
+  probe::say_line(fmt::format("mpi ok {}", rank_in(MPI_COMM_WORLD)));
+  MPI_Finalize();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -143,6 +164,10 @@ int main(int argc, char** argv) {
   };
   if (word == "early") {
     try_to_join();
+    return 0;
+  }
+  if (word == "beside") {
+    beside(argv[2], *host);
     return 0;
   }
   int level = 0;
