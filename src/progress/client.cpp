@@ -84,13 +84,18 @@ Result<transport::Sent> Client::send(NodeId node, const Order& order) {
   return sent;
 }
 
-Status Client::drain(NodeId node) {
-  Peer& peer = peers_[index(node)];
-  if (!peer.connected) return {};
-  // One flush per endpoint at a time; a second thread's waits for the first and then flushes for itself.
-  GRAPNEL_TRY(wait_until([&] { return !peer.flushing; }));
-  GRAPNEL_TRY(start_flush(peer));
-  GRAPNEL_TRY(wait_until([&] { return !peer.flushing; }));
+Status Client::drain(std::span<const NodeId> nodes) {
+  for (const NodeId node : nodes) {
+    Peer& peer = peers_[index(node)];
+    if (!peer.connected) continue;
+    // One flush per endpoint at a time; a second thread's waits for the first and then flushes for itself.
+    GRAPNEL_TRY(wait_until([&] { return !peer.flushing; }));
+    GRAPNEL_TRY(start_flush(peer));
+  }
+  for (const NodeId node : nodes) {
+    Peer& peer = peers_[index(node)];
+    GRAPNEL_TRY(wait_until([&] { return !peer.flushing; }));
+  }
   return failure_;  // a broken connection ends a flush, too
 }
 

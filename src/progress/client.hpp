@@ -12,6 +12,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "base/config.hpp"
@@ -76,8 +77,9 @@ class Client final : public transport::MessageSink {
   /// Sends a request, after waiting until the node's window has room for it. Errors: peer_dead, system.
   Result<transport::Sent> send(NodeId node, const Order& order);
 
-  /// Returns when everything sent to the node has left this process. Errors: peer_dead.
-  Status drain(NodeId node);
+  /// Returns when everything sent to the node, or to these nodes, has left this process. Errors: peer_dead.
+  Status drain(NodeId node) { return drain({&node, 1}); }
+  Status drain(std::span<const NodeId> nodes);
   /// The same without waiting: whether it has left.
   bool try_drain(NodeId node);
 

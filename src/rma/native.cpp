@@ -51,13 +51,18 @@ Status NativePath::get(NodeId node, Operation& operation, const segment::RemoteR
   });
 }
 
-Status NativePath::flush(NodeId node) {
-  if (!unflushed(node)) return {};
-  Hull& hull = unflushed_[index(node)];
-  hull.begin = hull.end = 0;
-  ++hull.flushing;
-  Status flushed = client_.drain(node);  // waits for a flush that is under way, then makes its own
-  --hull.flushing;
+Status NativePath::flush(std::span<const NodeId> nodes) {
+  std::vector<NodeId> dirty;
+  for (const NodeId node : nodes) {
+    if (!unflushed(node)) continue;
+    Hull& hull = unflushed_[index(node)];
+    hull.begin = hull.end = 0;
+    ++hull.flushing;
+    dirty.push_back(node);
+  }
+  if (dirty.empty()) return {};
+  Status flushed = client_.drain(dirty);  // waits for flushes that are under way, then makes its own
+  for (const NodeId node : dirty) --unflushed_[index(node)].flushing;
   return flushed;
 }
 

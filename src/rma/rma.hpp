@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/config.hpp"
+#include "base/random.hpp"
 #include "grapnel/element.hpp"
 #include "grapnel/handle.hpp"
 #include "grapnel/shape.hpp"
@@ -130,6 +131,7 @@ class Rma {
   void forget_remote_keys();
 
   const OperationCounts& counts(OperationKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
+  const FenceCounts& fence_counts() const { return fence_progress_.counts; }
 
   /// The arithmetic of an accumulate; `scale` null: 1. Errors: `bytes` is no multiple of the element.
   static Result<Arithmetic> arithmetic(ElementType type, const void* scale, std::size_t bytes);
@@ -200,7 +202,11 @@ class Rma {
   bool acknowledged(NodeId node) const { return client_->handled(node) >= written_[index(node)].until; }
   progress::OnReply acknowledgement(NodeId node);
   Status fence_nodes(const std::vector<NodeId>& nodes);
-  Status fence_messages(const std::vector<NodeId>& nodes);  ///< with the client's guard held
+  // fence.cpp; with the client's guard held.
+  Status flush_native(const std::vector<NodeId>& nodes);
+  Status fence_messages(const std::vector<NodeId>& nodes, base::FenceKind kind);
+  Status ask_for_counts(NodeId node, std::uint32_t window);
+  Status refused_writes(const std::vector<NodeId>& nodes);
 
   const base::Config config_;
   launch::Launch& launch_;
@@ -215,8 +221,13 @@ class Rma {
   std::vector<Written> written_;        ///< by node
   std::array<OperationCounts, kOperationKinds> counts_;
   HandleTable handles_;
-  std::vector<Operation> implicit_;     ///< by target rank
-  std::uint32_t fence_unanswered_ = 0;  ///< counts asked for; a member, so that late answers find it
+  std::vector<Operation> implicit_;  ///< by target rank
+  base::Random random_;              ///< which dirty node a fence asks first
+  struct FenceProgress {
+    std::uint32_t unanswered = 0;
+    FenceCounts counts;
+  };
+  FenceProgress fence_progress_;  ///< a member, so that late answers find it
 };
 
 }  // namespace grapnel::rma

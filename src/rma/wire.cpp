@@ -16,7 +16,7 @@ bool contiguous(const Strided& shape) { return shape.levels == 0; }
 }  // namespace
 
 Status Rma::before_native(NodeId node, std::uint64_t address, std::size_t bytes) {
-  if (!acknowledged(node)) GRAPNEL_TRY(fence_messages({node}));
+  if (!acknowledged(node)) GRAPNEL_TRY(fence_messages({node}, config_.fence));
   return native_->unflushed(node, address, bytes) ? native_->flush(node) : Status{};
 }
 

@@ -175,6 +175,7 @@ std::vector<OperationCount> Runtime::Implementation::operation_counts() const {
     rows.push_back(
         runtime::row_of(static_cast<rma::OperationKind>(kind), rma->counts(static_cast<rma::OperationKind>(kind))));
   }
+  rows.push_back(runtime::row_of(rma->fence_counts()));
   return rows;
 }
 

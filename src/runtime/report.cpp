@@ -32,6 +32,10 @@ OperationCount row_of(rma::OperationKind kind, const rma::OperationCounts& count
           counts.wire_messages.value()};
 }
 
+OperationCount row_of(const rma::FenceCounts& counts) {
+  return {"fence", 0, 0, counts.fences.value(), 0, counts.messages.value()};
+}
+
 Bytes encode(const std::vector<OperationCount>& rows) {
   base::Encoder encoder;
   for (const OperationCount& row : rows) {

@@ -10,6 +10,7 @@
 namespace grapnel::runtime {
 
 OperationCount row_of(rma::OperationKind kind, const rma::OperationCounts& counts);
+OperationCount row_of(const rma::FenceCounts& counts);
 /// The numbers of the rows, in order; the names stay with the reader.
 Bytes encode(const std::vector<OperationCount>& rows);
 void add_encoded(std::vector<OperationCount>& rows, ByteView encoded);
