@@ -75,9 +75,7 @@ Status Rma::fence_messages(const std::vector<NodeId>& nodes, base::FenceKind kin
     fence_progress_.counts.fences.add(1);
     std::rotate(dirty.begin(), dirty.begin() + static_cast<std::ptrdiff_t>(random_.below(dirty.size())), dirty.end());
   }
-  const auto applied = [&](const auto& node_and_until) {
-    return client_->handled(node_and_until.first) >= node_and_until.second;
-  };
+  const auto applied = [&](const auto& one) { return acknowledged(one.first, one.second); };
   for (const auto& one : dirty) {
     // Nothing is asked where the acknowledgement has come meanwhile or is on its way.
     if (!applied(one) && written_[index(one.first)].asked_until < one.second) {
@@ -99,6 +97,51 @@ Status Rma::refused_writes(const std::vector<NodeId>& nodes) {
                        fmt::format("node {} refused {} writes of this rank; its log says why", index(node), count));
     }
   }
+  return refused;
+}
+
+// ---- the rank's part of a barrier ----
+
+Status Rma::before_barrier(const std::vector<std::uint8_t>& covered, bool fences, base::FenceKind kind,
+                           BarrierCut& cut) {
+  progress::Client::Guard guard(*client_);
+  // First of all: what other threads write while this one waits below is not the barrier's.
+  client_->stop_counting();
+  cut = {};
+  std::vector<NodeId> all, asked, left;
+  for (std::size_t i = 0; i < written_.size(); ++i) {
+    const NodeId node{static_cast<int>(i)};
+    all.push_back(node);
+    Written& written = written_[i];
+    const bool complete = acknowledged(node);
+    cut.dirty += !complete && covered[i] != 0;
+    if (complete || fences || covered[i] == 0 || !acknowledged(node, client_->uncounted(node))) {
+      asked.push_back(node);
+    } else {
+      written.predictor.passed();
+      left.push_back(node);
+      cut.until.emplace_back(node, written.until);
+    }
+  }
+  Status flushed = flush_native(all);
+  Status refused = flushed.ok() ? fence_messages(asked, kind) : flushed;
+  Status drained = client_->drain(left);
+  if (!drained.ok()) return drained;
+  return refused;
+}
+
+Status Rma::after_barrier(const BarrierCut& cut, bool ask) {
+  progress::Client::Guard guard(*client_);
+  Status refused;
+  if (ask) {
+    std::vector<NodeId> nodes;
+    for (const auto& [node, until] : cut.until) nodes.push_back(node);
+    refused = fence_messages(nodes, base::FenceKind::overlapped);
+  }
+  for (const auto& [node, until] : cut.until) {
+    written_[index(node)].known = std::max(written_[index(node)].known, until);
+  }
+  client_->resume_counting();
   return refused;
 }
 

@@ -13,6 +13,7 @@
 #include <array>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/config.hpp"
@@ -39,6 +40,12 @@
 #include "segment/segment.hpp"
 
 namespace grapnel::rma {
+
+/// Where a rank's writes stood when it arrived at a barrier.
+struct BarrierCut {
+  std::uint32_t dirty = 0;                              ///< nodes that had not acknowledged all of them
+  std::vector<std::pair<NodeId, std::uint64_t>> until;  ///< those that the barrier has to complete, and up to where
+};
 
 class Rma {
  public:
@@ -127,6 +134,15 @@ class Rma {
   Status fence(std::span<const Rank> targets);
   Status fence_all();
 
+  /// Arriving at a barrier that completes the counted writes to the nodes where `covered` is set (by node): afterwards
+  /// everything else is complete (native puts, writes elsewhere, writes made while another barrier was under way), and
+  /// the covered ones have left this process. With `fences` they are complete, too, in the way that `kind` says.
+  /// Writes are not counted until `after_barrier`. Errors: refused (it took place), peer_dead.
+  Status before_barrier(const std::vector<std::uint8_t>& covered, bool fences, base::FenceKind kind, BarrierCut& cut);
+  /// Leaving it. `ask`: some write of somebody was refused, so each rank asks whether it was one of its own.
+  /// Errors: refused, peer_dead.
+  Status after_barrier(const BarrierCut& cut, bool ask);
+
   /// Segments are about to be freed: every key goes, and is imported again where it is still needed.
   void forget_remote_keys();
 
@@ -192,6 +208,7 @@ class Rma {
   // My writes to a node by messages.
   struct Written {
     std::uint64_t until = 0;        ///< requests issued up to the last of them
+    std::uint64_t known = 0;        ///< complete up to there, says a barrier
     std::uint64_t asked_until = 0;  ///< up to the last one that asked for its acknowledgement
     bool asked = false;             ///< the one under way asks
     std::uint32_t refused = 0;      ///< of those that asked; told at the next fence
@@ -199,7 +216,10 @@ class Rma {
   };
 
   NodeId node_of(Rank rank) const { return launch_.nodes().node_of[index(rank)]; }
-  bool acknowledged(NodeId node) const { return client_->handled(node) >= written_[index(node)].until; }
+  bool acknowledged(NodeId node, std::uint64_t until) const {
+    return client_->handled(node) >= until || written_[index(node)].known >= until;
+  }
+  bool acknowledged(NodeId node) const { return acknowledged(node, written_[index(node)].until); }
   progress::OnReply acknowledgement(NodeId node);
   Status fence_nodes(const std::vector<NodeId>& nodes);
   // fence.cpp; with the client's guard held.

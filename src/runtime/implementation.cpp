@@ -22,11 +22,13 @@ Result<std::unique_ptr<Runtime::Implementation>> Runtime::Implementation::build(
   if (launch.nodes().node_count() > 1) GRAPNEL_TRY(self->connect_nodes(foundation));
   progress::Client* client = self->client.get();
   self->stripes = std::make_unique<rma::Stripes>(launch);
-  self->world_barrier = std::make_unique<sync::Barrier>(launch, *self->waiting, client);
   self->board = std::make_unique<sync::Board>(launch, *self->waiting, client);
   self->segments = std::make_unique<segment::SegmentTable>(launch, *self->board, *self->host, self->transport.get());
   self->rma = std::make_unique<rma::Rma>(self->config, launch, *self->waiting, *self->segments, *self->stripes, client,
                                          self->transport.get());
+  self->barriers =
+      std::make_unique<sync::Barriers>(self->config, launch, *self->waiting, *self->rma, client, self->server.get());
+  GRAPNEL_TRY(self->barriers->open_world(self->world));
   self->locks = std::make_unique<sync::Locks>(launch, *self->waiting, client);
   if (self->server) GRAPNEL_TRY(self->start_server());
   return self;
@@ -43,9 +45,11 @@ Status Runtime::Implementation::connect_nodes(const runtime::Foundation& foundat
   }
   auto servers = exchange_servers();
   if (!servers) return servers.status();
+  if (server) server->know_servers(*servers);
   auto connected = progress::Client::create(*launch, *waiting, *transport, std::move(*servers));
   if (!connected) return connected.status();
   client = std::move(*connected);
+  if (server) server->listen_to(client->bell());
   return {};
 }
 
@@ -68,7 +72,6 @@ Result<std::vector<progress::ServerDescription>> Runtime::Implementation::exchan
 Status Runtime::Implementation::start_server() {
   rma_handlers = std::make_unique<rma::Handlers>(*segments, *waiting, *stripes);
   rma_handlers->add_to(server->handlers());
-  world_barrier->add_handlers(server->handlers());
   board->add_handlers(server->handlers());
   locks->add_handlers(*server);
   // Launchers bind ranks to single cores; the server serves them all and may run where any of them may.
@@ -98,7 +101,7 @@ Status Runtime::Implementation::finish() {
   finished_ = true;
   // A write of mine that was refused is no reason to leave the others waiting.
   Status mine = rma->wait_implicit();
-  Status all = barrier();
+  Status all = barriers->run(world);
   if (all.code() == Code::peer_dead) return all;
   if (config.stats) print_statistics();
   // Nobody sends any more after the first fence; every client is gone after the second; then the servers may go.
@@ -130,13 +133,6 @@ Status Runtime::Implementation::free(void* address) {
   rma->forget_remote_keys();
   GRAPNEL_TRY(segments->free(world, address));
   return waited.ok() ? fenced : waited;
-}
-
-Status Runtime::Implementation::barrier() {
-  Status fenced = rma->fence_all();  // a refused write is mine; the others still wait for me
-  if (fenced.code() == Code::peer_dead) return fenced;
-  GRAPNEL_TRY(world_barrier->wait());
-  return fenced;
 }
 
 Status Runtime::Implementation::create_locks(int count) {
@@ -176,6 +172,7 @@ std::vector<OperationCount> Runtime::Implementation::operation_counts() const {
         runtime::row_of(static_cast<rma::OperationKind>(kind), rma->counts(static_cast<rma::OperationKind>(kind))));
   }
   rows.push_back(runtime::row_of(rma->fence_counts()));
+  rows.push_back(runtime::row_of(barriers->counts(), barriers->messages()));
   return rows;
 }
 

@@ -36,8 +36,6 @@ class Runtime::Implementation {
   Status free(void* address);
   Status create_locks(int count);
   Status destroy_locks();
-  /// A fence to all and a barrier.
-  Status barrier();
   std::vector<OperationCount> operation_counts() const;
 
   base::Config config;
@@ -50,11 +48,11 @@ class Runtime::Implementation {
   std::unique_ptr<progress::Server> server;  ///< only in the process of the node's leader
   std::unique_ptr<progress::Client> client;
   std::unique_ptr<rma::Stripes> stripes;
-  std::unique_ptr<sync::Barrier> world_barrier;
   std::unique_ptr<sync::Board> board;
   std::unique_ptr<segment::SegmentTable> segments;
   std::unique_ptr<rma::Rma> rma;
   std::unique_ptr<rma::Handlers> rma_handlers;
+  std::unique_ptr<sync::Barriers> barriers;
   std::unique_ptr<sync::Locks> locks;
 
  private:

@@ -167,7 +167,7 @@ Result<std::int64_t> Runtime::compare_and_swap(void* remote, std::int64_t expect
 Status Runtime::fence(Rank target) { return implementation_->rma->fence({&target, 1}); }
 Status Runtime::fence(std::span<const Rank> targets) { return implementation_->rma->fence(targets); }
 Status Runtime::fence_all() { return implementation_->rma->fence_all(); }
-Status Runtime::barrier() { return implementation_->barrier(); }
+Status Runtime::barrier() { return implementation_->barriers->run(implementation_->world); }
 
 Status Runtime::create_locks(int count) { return implementation_->create_locks(count); }
 Status Runtime::destroy_locks() { return implementation_->destroy_locks(); }

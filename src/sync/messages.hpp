@@ -7,15 +7,9 @@
 
 namespace grapnel::sync {
 
-inline constexpr progress::HandlerId kBarrierHandler = 32;
 inline constexpr progress::HandlerId kBoardHandler = 33;
 inline constexpr progress::HandlerId kLockHandler = 34;
 inline constexpr progress::HandlerId kUnlockHandler = 35;
-
-/// "The nodes behind me have arrived": one per round of the dissemination.
-struct BarrierBody {
-  std::uint32_t round = 0;
-};
 
 /// A node's bundle for an exchange: its ranks' slots, in rank order.
 struct BoardBody {
