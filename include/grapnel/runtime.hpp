@@ -139,8 +139,14 @@ class GRAPNEL_API Runtime {
   Status fence(Rank target);
   Status fence(std::span<const Rank> targets);
   Status fence_all();
-  /// Collective: everybody's fence_all, and everybody has arrived.
+  /// Collective: everybody's fence_all, and everybody has arrived; in fewer messages than the two (docs/barrier.md).
   Status barrier();
+  /// The same in two steps, to compute in between: the others' barriers go on meanwhile. What is written in between
+  /// belongs to the next barrier. Errors of all: invalid_argument (begun already; not begun), refused, peer_dead.
+  Status begin_barrier();
+  /// True: the barrier is over, and `end_barrier` must not be called. Never sleeps.
+  Result<bool> test_barrier();
+  Status end_barrier();
 
   // --- locks: a queue at the home rank's node ---
   /// Collective: `count` locks at home in every rank. One set at a time.

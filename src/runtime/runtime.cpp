@@ -169,6 +169,10 @@ Status Runtime::fence(std::span<const Rank> targets) { return implementation_->r
 Status Runtime::fence_all() { return implementation_->rma->fence_all(); }
 Status Runtime::barrier() { return implementation_->barriers->run(implementation_->world); }
 
+Status Runtime::begin_barrier() { return implementation_->barriers->begin(implementation_->world); }
+Result<bool> Runtime::test_barrier() { return implementation_->barriers->test(implementation_->world); }
+Status Runtime::end_barrier() { return implementation_->barriers->end(implementation_->world); }
+
 Status Runtime::create_locks(int count) { return implementation_->create_locks(count); }
 Status Runtime::destroy_locks() { return implementation_->destroy_locks(); }
 Status Runtime::lock(int lock_index, Rank home) { return implementation_->locks->acquire(lock_index, home); }

@@ -82,7 +82,8 @@ class Barriers {
   ByteView joined(const launch::Group& group);
 
   /// The group will have no more barriers, until its members call one again. Collective in effect, but waits for nobody
-  /// else. Its words are free once all members of the node have released it. Errors: invalid_argument (under way).
+  /// else. Its words are free once all members of the node have released it;
+  /// those of all ranks stay. Errors: invalid_argument (under way).
   Status release(const launch::Group& group);
 
   const BarrierCounts& counts() const { return counts_; }
