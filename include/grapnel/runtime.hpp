@@ -31,6 +31,7 @@
 
 #include "grapnel/element.hpp"
 #include "grapnel/export.hpp"
+#include "grapnel/group.hpp"
 #include "grapnel/handle.hpp"
 #include "grapnel/shape.hpp"
 #include "grapnel/status.hpp"
@@ -38,20 +39,43 @@
 
 namespace grapnel {
 
-/// What `Runtime::allocate` gave: one part per rank. Copying it copies the addresses, not the memory.
+/// What `Runtime::allocate` gave: one part per member. Copying it copies the addresses, not the memory.
 class Memory {
  public:
   Memory() = default;
-  Memory(std::vector<void*> address_by_rank, std::vector<std::size_t> bytes_by_rank, Rank me)
-      : address_(std::move(address_by_rank)), bytes_(std::move(bytes_by_rank)), me_(me) {}
-  void* on(Rank rank) const { return address_[index(rank)]; }
-  std::size_t bytes_on(Rank rank) const { return bytes_[index(rank)]; }
-  void* local() const { return on(me_); }
+  /// The parts by the members' places in `group`.
+  Memory(Group group, std::vector<void*> addresses, std::vector<std::size_t> bytes, Rank me)
+      : group_(std::move(group)),
+        counts_through_(counts_through(group_.members())),
+        addresses_(std::move(addresses)),
+        bytes_(std::move(bytes)),
+        local_(on(me)) {}
+  /// Where a member's part begins; null for an empty part and for a rank that is no member.
+  void* on(Rank rank) const {
+    const std::size_t place = place_of(rank);
+    return place < addresses_.size() ? addresses_[place] : nullptr;
+  }
+  /// 0 for a rank that is no member.
+  std::size_t bytes_on(Rank rank) const {
+    const std::size_t place = place_of(rank);
+    return place < bytes_.size() ? bytes_[place] : 0;
+  }
+  void* local() const { return local_; }
 
  private:
-  std::vector<void*> address_;
+  std::size_t place_of(Rank rank) const {
+    // −1 is beyond every place.
+    return static_cast<std::size_t>(counts_through_ ? static_cast<int>(rank) : group_.index_of(rank));
+  }
+  static bool counts_through(std::span<const Rank> members) {
+    return !members.empty() && index(members.back()) + 1 == members.size();
+  }
+
+  Group group_;
+  bool counts_through_ = false;  ///< members are 0, 1, 2, …: a member's place is its number
+  std::vector<void*> addresses_;
   std::vector<std::size_t> bytes_;
-  Rank me_{};
+  void* local_ = nullptr;
 };
 
 /// One line of the operation table: what went by shared memory and what by wire.
@@ -80,11 +104,24 @@ class GRAPNEL_API Runtime {
   int node_count() const;
   bool same_node(Rank rank) const { return node_of(rank) == node(); }
 
-  // --- memory ---
+  // --- groups ---
+  /// The group of these ranks, in any order. Local: no communication. Errors: invalid_argument (the caller is not among
+  /// them, a rank stands twice or is outside the job).
+  Result<Group> make_group(std::span<const Rank> members) const;
+  /// All ranks.
+  Group world() const;
+  /// Collective over the group, of which the caller is a member: everybody's `mine`, by the members' places. For small
+  /// values of any length; 2 hops in a node and ⌈log2 nodes⌉ between nodes. Errors: invalid_argument, peer_dead.
+  Result<std::vector<Bytes>> allgather(const Group& group, ByteView mine);
+
+  // --- memory: an address may be used by every rank, members or not, until it is freed ---
   /// Collective: `bytes` (may be 0 and may differ) of zeroed memory. no_memory: refused on all ranks, nothing taken.
   Result<Memory> allocate(std::size_t bytes);
-  /// Collective: the allocation whose part of the caller is `memory`'s.
+  /// Collective: the allocation whose part of the caller is `memory`'s. What other ranks do to it must be over.
   Status free(const Memory& memory);
+  /// The same, collective over a group, of which the caller is a member.
+  Result<Memory> allocate(const Group& group, std::size_t bytes);
+  Status free(const Group& group, const Memory& memory);
 
   // --- contiguous; one message per 64 KiB between nodes, one round trip for a get ---
   Status put(const void* source, void* remote, std::size_t bytes, Rank target);
@@ -138,6 +175,8 @@ class GRAPNEL_API Runtime {
   // --- completion at the target ---
   Status fence(Rank target);
   Status fence(std::span<const Rank> targets);
+  /// To all members.
+  Status fence(const Group& group);
   Status fence_all();
   /// Collective: everybody's fence_all, and everybody has arrived; in fewer messages than the two (docs/barrier.md).
   Status barrier();
@@ -147,6 +186,27 @@ class GRAPNEL_API Runtime {
   /// True: the barrier is over, and `end_barrier` must not be called. Never sleeps.
   Result<bool> test_barrier();
   Status end_barrier();
+  /// The same, collective over a group, of which the caller is a member: the members' writes to anybody are complete.
+  /// Barriers of several groups may be under way at once. unavailable: 4,096 groups have barriers on this node.
+  Status barrier(const Group& group);
+  Status begin_barrier(const Group& group);
+  Result<bool> test_barrier(const Group& group);
+  Status end_barrier(const Group& group);
+  /// The group needs its barrier no more; every member says so, and none waits for another. It may be used again.
+  Status release(const Group& group);
+
+  // --- signals: the target sees them when the data is there; one message, no round trip ---
+  /// A put, after which the 32-bit word at `remote_flag` (aligned, of the same target) is set to `value`: who reads the
+  /// value there (acquire) finds the data complete. Completion as of a put. ⌈bytes/64 KiB⌉ messages between nodes.
+  Status put_and_signal(const void* source, void* remote, std::size_t bytes, void* remote_flag, std::int32_t value,
+                        Rank target);
+  Status put_and_signal(const void* source, const Strided& source_shape, void* remote, const Strided& remote_shape,
+                        void* remote_flag, std::int32_t value, Rank target);
+  /// Tells `target` that the caller's puts and accumulates to it that are complete here are complete there.
+  Status notify(Rank target);
+  /// Waits for one more notification of `from` than was taken so far. How many it has sent, as far as is seen (the
+  /// count wraps around). Errors: invalid_argument, peer_dead.
+  Result<std::uint32_t> wait_notify(Rank from);
 
   // --- locks: a queue at the home rank's node ---
   /// Collective: `count` locks at home in every rank. One set at a time.

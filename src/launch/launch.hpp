@@ -37,6 +37,9 @@ struct NodeMap {
 /// per machine; more than the machine has ranks: one rank each. `machine_of_rank` holds each rank's machine identity.
 NodeMap make_node_map(const std::vector<std::string>& machine_of_rank, int virtual_nodes);
 
+/// By rank: its place among the ranks of its node.
+std::vector<std::size_t> places_in_nodes(const NodeMap& nodes);
+
 /// The small memory that the ranks of a node share for the runtime's own words; zero at start. Layers carve their parts
 /// in the same order in every rank (the order of construction in `runtime`), so each finds the same words.
 class NodeMemory {

@@ -63,6 +63,14 @@ std::size_t NodeMap::ranks_on_machine_of(NodeId node) const {
   return count;
 }
 
+std::vector<std::size_t> places_in_nodes(const NodeMap& nodes) {
+  std::vector<std::size_t> places(nodes.node_of.size());
+  for (const auto& ranks : nodes.ranks_of) {
+    for (std::size_t i = 0; i < ranks.size(); ++i) places[index(ranks[i])] = i;
+  }
+  return places;
+}
+
 void* NodeMemory::carve_bytes(std::size_t bytes) {
   const std::size_t rounded = base::round_up(bytes, base::kCacheLineBytes);
   GRAPNEL_CHECK(rounded >= bytes && rounded <= bytes_.size() - used_,

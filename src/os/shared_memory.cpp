@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,9 +29,20 @@ constexpr std::size_t kSmallestPieceBytes = 256 * base::kKiB;
 
 double in_mib(std::size_t bytes) { return static_cast<double>(bytes) / static_cast<double>(base::kMiB); }
 
+// The kernel answers a file that is too long for the limit with a signal that ends the program.
+Status check_file_limit(std::size_t bytes) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur) return {};
+  return Status(Code::unavailable,
+                fmt::format("shared memory of {} bytes is a file to the kernel, and files are limited to {} bytes here "
+                            "(ulimit -f); raise the limit or lower GRAPNEL_POOL_BYTES",
+                            bytes, limit.rlim_cur));
+}
+
 }  // namespace
 
 Result<Descriptor> create_shared_file(const char* label, std::size_t bytes) {
+  GRAPNEL_TRY(check_file_limit(bytes));
   Descriptor file(::memfd_create(label, MFD_CLOEXEC));
   if (!file.valid()) return system_error("creating shared memory (memfd_create)", errno);
   if (::ftruncate(file.number(), static_cast<off_t>(bytes)) != 0) {
@@ -53,15 +65,20 @@ Status reserve_shared_file(const Descriptor& file, std::size_t offset, std::size
       piece = std::max(kSmallestPieceBytes, piece / 2);
       continue;
     }
-    if (done > 0) {
-      ::fallocate(file.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
-                  static_cast<off_t>(done));
-    }
+    if (done > 0) static_cast<void>(release_shared_file(file, offset, done));
     if (error == ENOMEM || error == ENOSPC) {
       return Status(Code::no_memory, fmt::format("the kernel gave {:.1f} of {:.1f} MiB of shared memory and no more",
                                                  in_mib(done), in_mib(bytes)));
     }
     return system_error("taking shared memory (fallocate)", error);
+  }
+  return {};
+}
+
+Status release_shared_file(const Descriptor& file, std::size_t offset, std::size_t bytes) {
+  while (bytes > 0 && ::fallocate(file.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                                  static_cast<off_t>(bytes)) != 0) {
+    if (errno != EINTR) return system_error("giving shared memory back (fallocate)", errno);
   }
   return {};
 }

@@ -10,12 +10,15 @@
 namespace grapnel::os {
 
 /// A new anonymous file of `bytes` bytes (sparse: no memory is taken yet), close-on-exec. `label` shows in
-/// /proc/PID/maps. Errors: system.
+/// /proc/PID/maps. Errors: unavailable (the limit of a file's length, ulimit -f), system.
 Result<Descriptor> create_shared_file(const char* label, std::size_t bytes);
 
 /// Takes the memory behind [offset, offset+bytes) of `file` now (fallocate), so that touching it later cannot fail.
 /// Errors: no_memory, with nothing taken. The caller has asked `check_memory_available` before.
 Status reserve_shared_file(const Descriptor& file, std::size_t offset, std::size_t bytes);
+
+/// Gives the memory behind [offset, offset+bytes) back; it reads as zero afterwards. Errors: system.
+Status release_shared_file(const Descriptor& file, std::size_t offset, std::size_t bytes);
 
 /// What can still be taken, and what sets the limit ("MemAvailable", "memory.max of /sys/fs/cgroup/job").
 struct MemoryLimit {

@@ -48,6 +48,10 @@ void Handlers::add_to(progress::HandlerTable& table) {
   add(table, kGetVectorHandler, "vector get", sizeof(VectorBody), true, &Handlers::get_vector);
   add(table, kAccumulateVectorHandler, "vector accumulate", sizeof(VectorBody), false, &Handlers::accumulate_vector);
   add(table, kRmwHandler, "read-modify-write", sizeof(RmwBody), true, &Handlers::read_modify_write);
+  add(table, kPutSignalHandler, "put with signal", sizeof(PutSignalBody), false, &Handlers::put_signal);
+  add(table, kPutStridedSignalHandler, "strided put with signal", sizeof(StridedSignalBody), false,
+      &Handlers::put_strided_signal);
+  add(table, kLocateHandler, "locate", sizeof(LocateBody), true, &Handlers::locate);
 }
 
 progress::Outcome Handlers::put(Request& request) {
@@ -207,6 +211,33 @@ progress::Outcome Handlers::read_modify_write(Request& request) {
   const std::int64_t old_value =
       apply_rmw(body.operation, at(body.address), body.width_bytes, body.operand, body.expected);
   request.answer(base::bytes_of(old_value), {});
+  return Outcome::done;
+}
+
+progress::Outcome Handlers::put_signal(Request& request) {
+  const auto body = request.body_as<PutSignalBody>();
+  const auto& [address, bytes] = body.target;
+  if (bytes != request.payload.size() || !holds(body.signal) || (bytes > 0 && !holds(address, bytes))) {
+    return Outcome::refused;
+  }
+  if (bytes > 0) rma::copy(at(address), request.payload.data(), bytes);
+  set_signal(at(body.signal.address), static_cast<std::int32_t>(body.signal.value));
+  return Outcome::done;
+}
+
+progress::Outcome Handlers::put_strided_signal(Request& request) {
+  const auto body = request.body_as<StridedSignalBody>();
+  const StridedBody& target = body.target;
+  if (target.bytes != request.payload.size() || !holds(target) || !holds(body.signal)) return Outcome::refused;
+  unpack(at(target.base), target.shape, target.first, request.payload.data(), target.bytes);
+  set_signal(at(body.signal.address), static_cast<std::int32_t>(body.signal.value));
+  return Outcome::done;
+}
+
+progress::Outcome Handlers::locate(Request& request) {
+  const auto body = request.body_as<LocateBody>();
+  const std::uint64_t end = segments_.end_of_segment(at(body.address));
+  request.answer(base::bytes_of(end), {});
   return Outcome::done;
 }
 

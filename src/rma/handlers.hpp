@@ -35,12 +35,18 @@ class Handlers {
   Outcome get_vector(Request& request);
   Outcome accumulate_vector(Request& request);
   Outcome read_modify_write(Request& request);
+  Outcome put_signal(Request& request);
+  Outcome put_strided_signal(Request& request);
+  Outcome locate(Request& request);
 
   bool holds(std::uint64_t address, std::uint64_t bytes) const {
     return segments_.contains(reinterpret_cast<const void*>(address), bytes);
   }
   /// The shape is sound, its memory lies in one segment, and the message's part lies in the shape.
   bool holds(const StridedBody& body) const;
+  bool holds(const Signal& signal) const {
+    return signal.address % sizeof(std::int32_t) == 0 && holds(signal.address, sizeof(std::int32_t));
+  }
   /// The runs lie in segments and their lengths add up to the data's.
   bool holds_runs(const VectorBody& body, ByteView runs, std::size_t element_bytes) const;
   void add(progress::HandlerTable& table, progress::HandlerId id, const char* name, std::size_t body_bytes,

@@ -1,6 +1,8 @@
 // What the operations put on the wire: handler numbers, bodies, and the layout of vector payloads.
 //
 //   put, accumulate:  body, payload = the data (packed)              counted; a reply only where the sender asks
+//   put with signal:  the last message of the put; the word is set when its data is there
+//   locate:           reply body = where the segment ends that holds the address, 0 where none does
 //   get:              body; reply payload = the data (packed)
 //   vector forms:     payload = runs × VectorRun, then the data (put, accumulate); get: the runs alone
 //   rmw:              body; reply body = the old value
@@ -27,6 +29,9 @@ inline constexpr progress::HandlerId kPutVectorHandler = 7;
 inline constexpr progress::HandlerId kGetVectorHandler = 8;
 inline constexpr progress::HandlerId kAccumulateVectorHandler = 9;
 inline constexpr progress::HandlerId kRmwHandler = 10;
+inline constexpr progress::HandlerId kPutSignalHandler = 20;
+inline constexpr progress::HandlerId kPutStridedSignalHandler = 21;
+inline constexpr progress::HandlerId kLocateHandler = 22;
 
 /// One element of any type; the factor of an accumulate.
 struct Scale {
@@ -64,6 +69,23 @@ struct VectorRun {
   std::uint64_t bytes = 0;
 };
 
+/// A 32-bit word that is set when the data of a put is there.
+struct Signal {
+  std::uint64_t address = 0;
+  std::int64_t value = 0;
+};
+struct PutSignalBody {
+  ContiguousBody target;  ///< may be empty: the data came before
+  Signal signal;
+};
+struct StridedSignalBody {
+  StridedBody target;
+  Signal signal;
+};
+struct LocateBody {
+  std::uint64_t address = 0;
+};
+
 enum class RmwOperation : std::uint32_t { fetch_and_add, swap, compare_and_swap };
 
 struct RmwBody {
@@ -74,6 +96,6 @@ struct RmwBody {
   std::int64_t expected = 0;  ///< compare_and_swap only
 };
 
-static_assert(sizeof(StridedBody) <= progress::kMaxBodyBytes);
+static_assert(sizeof(StridedSignalBody) <= progress::kMaxBodyBytes);
 
 }  // namespace grapnel::rma

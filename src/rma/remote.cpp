@@ -86,36 +86,48 @@ Status RemotePath::get(NodeId node, Operation& operation, std::uint64_t address,
   return {};
 }
 
-Result<std::int64_t> RemotePath::rmw(NodeId node, const RmwBody& body) {
-  struct Answer {
-    bool arrived = false;
-    bool refused = false;
-    std::int64_t old_value = 0;
-  };
+Status RemotePath::put_signal(NodeId node, Operation& operation, std::uint64_t address, ByteView data,
+                              const Signal& signal, const progress::OnReply& acknowledged) {
+  const PutSignalBody body{{address, data.size()}, signal};
+  return send_plain(node, operation, kPutSignalHandler, base::bytes_of(body), data, acknowledged);
+}
+
+Result<RemotePath::Answer> RemotePath::ask(NodeId node, progress::HandlerId handler, ByteView body) {
   // Not on the stack: where the wait fails, a late answer must find it still there.
   auto answer = std::make_unique<Answer>();
   progress::Order order;
-  order.handler = kRmwHandler;
-  order.body = base::bytes_of(body);
+  order.handler = handler;
+  order.body = body;
   order.on_reply = {[](void* context, const progress::Reply& reply) {
                       auto& waiting = *static_cast<Answer*>(context);
                       waiting.arrived = true;
                       waiting.refused = reply.code != progress::ReplyCode::answer;
-                      waiting.old_value = reply.body_as<std::int64_t>();
+                      waiting.value = reply.body_as<std::int64_t>();
                     },
                     answer.get()};
   const auto sent = client_.send(node, order);
   Status waited = sent.status();
   if (waited.ok()) waited = client_.wait_until([&] { return answer->arrived; });
-  if (!waited.ok()) {
-    static_cast<void>(answer.release());
-    return waited;
-  }
+  if (waited.ok()) return *answer;
+  static_cast<void>(answer.release());
+  return waited;
+}
+
+Result<std::int64_t> RemotePath::rmw(NodeId node, const RmwBody& body) {
+  const auto answer = ask(node, kRmwHandler, base::bytes_of(body));
+  if (!answer) return answer.status();
   if (answer->refused) {
     return Status(Code::refused,
                   fmt::format("node {} refused an atomic operation at {:#x}", index(node), body.address));
   }
-  return answer->old_value;
+  return answer->value;
+}
+
+Result<std::uint64_t> RemotePath::locate(NodeId node, std::uint64_t address) {
+  const LocateBody body{address};
+  const auto answer = ask(node, kLocateHandler, base::bytes_of(body));
+  if (!answer) return answer.status();
+  return static_cast<std::uint64_t>(answer->value);
 }
 
 Status RemotePath::send_get(NodeId node, progress::HandlerId handler, ByteView body, PendingGet* get) {

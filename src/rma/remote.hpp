@@ -28,9 +28,14 @@ class RemotePath {
                     ByteView data, const progress::OnReply& acknowledged);
   Status get(NodeId node, Operation& operation, std::uint64_t address, ByteSpan destination);
 
-  /// Shapes of equal total size; `body` holds the remote side and the arithmetic.
-  Status send_strided(NodeId node, Operation& operation, OperationKind kind, StridedBody body, const void* local,
-                      const Strided& local_shape);
+  /// At most a chunk, and the signal behind it, in one message.
+  Status put_signal(NodeId node, Operation& operation, std::uint64_t address, ByteView data, const Signal& signal,
+                    const progress::OnReply& acknowledged);
+
+  /// Shapes of equal total size; `body` holds the remote side and the arithmetic. `signal` (may be null, puts only)
+  /// goes with the last message.
+  Status send_strided(NodeId node, Operation& operation, OperationKind kind, const StridedBody& body, const void* local,
+                      const Strided& local_shape, const Signal* signal = nullptr);
   Status get_strided(NodeId node, Operation& operation, StridedBody body, void* local, const Strided& local_shape);
 
   Status send_pieces(NodeId node, Operation& operation, OperationKind kind, const Arithmetic& arithmetic,
@@ -39,8 +44,18 @@ class RemotePath {
 
   /// Waits for the answer.
   Result<std::int64_t> rmw(NodeId node, const RmwBody& body);
+  /// Where the segment of that node ends that holds the address; 0: none does. Waits for the answer.
+  Result<std::uint64_t> locate(NodeId node, std::uint64_t address);
+
+  std::size_t chunk_bytes() const { return chunk_bytes_; }
 
  private:
+  struct Answer {
+    bool arrived = false;
+    bool refused = false;
+    std::int64_t value = 0;
+  };
+  Result<Answer> ask(NodeId node, progress::HandlerId handler, ByteView body);
   // A packed payload, alive until its message has left.
   struct PackedSend {
     RemotePath* path;

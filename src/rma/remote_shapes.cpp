@@ -8,17 +8,20 @@
 
 namespace grapnel::rma {
 
-Status RemotePath::send_strided(NodeId node, Operation& operation, OperationKind kind, StridedBody body,
-                                const void* local, const Strided& local_shape) {
+Status RemotePath::send_strided(NodeId node, Operation& operation, OperationKind kind, const StridedBody& body,
+                                const void* local, const Strided& local_shape, const Signal* signal) {
   const auto handler = kind == OperationKind::put ? kPutStridedHandler : kAccumulateStridedHandler;
   const auto total = static_cast<std::size_t>(local_shape.total_bytes());
+  StridedSignalBody cut{body, signal != nullptr ? *signal : Signal{}};
   for (std::size_t first = 0; first < total; first += chunk_bytes_) {
     const std::size_t bytes = std::min(total - first, chunk_bytes_);
     PackedSend* packed = take_packed(operation, bytes);
     pack(packed->buffer.data(), local, local_shape, first, bytes);
-    body.first = first;
-    body.bytes = bytes;
-    GRAPNEL_TRY(send_packed(node, handler, base::bytes_of(body), packed));
+    cut.target.first = first;
+    cut.target.bytes = bytes;
+    const bool signals = signal != nullptr && first + bytes == total;
+    GRAPNEL_TRY(signals ? send_packed(node, kPutStridedSignalHandler, base::bytes_of(cut), packed)
+                        : send_packed(node, handler, base::bytes_of(cut.target), packed));
   }
   return {};
 }

@@ -51,17 +51,37 @@ Result<Arithmetic> Rma::arithmetic(ElementType type, const void* scale, std::siz
   return arithmetic;
 }
 
+// Members of an allocation know where it lies; of the others' allocations the target's server knows. What it said holds
+// for one operation only: nobody tells this rank when they are freed.
+Result<bool> Rma::lies_in_segment(NodeId node, std::uint64_t address, std::size_t bytes, Located& located) const {
+  if (segments_.find_remote(node, address, bytes) != nullptr) return true;
+  const auto within = [&] { return located.begin <= address && address < located.end; };
+  if (!within()) {
+    progress::Client::Guard guard(*client_);
+    const auto end = remote_->locate(node, address);
+    if (!end) return end.status();
+    located = {address, *end};
+  }
+  return within() && bytes <= located.end - address;
+}
+
 Result<Rma::Way> Rma::route(const void* remote, std::size_t bytes, Rank target, const char* what) const {
+  Located located;
+  return route(remote, bytes, target, what, located);
+}
+
+Result<Rma::Way> Rma::route(const void* remote, std::size_t bytes, Rank target, const char* what,
+                            Located& located) const {
   if (static_cast<std::size_t>(target) >= local_.size()) {
     return Status(Code::invalid_argument, fmt::format("{}: rank {} is outside the job (0…{})", what,
                                                       static_cast<int>(target), local_.size() - 1));
   }
   if (bytes == 0) return Way::nothing;
   const bool local = is_local(target);
-  const bool held =
-      local ? segments_.contains(remote, bytes)
-            : segments_.find_remote(node_of(target), reinterpret_cast<std::uintptr_t>(remote), bytes) != nullptr;
-  if (!held) {
+  const auto held = local ? Result<bool>(segments_.contains(remote, bytes))
+                          : lies_in_segment(node_of(target), reinterpret_cast<std::uintptr_t>(remote), bytes, located);
+  if (!held) return held.status();
+  if (!*held) {
     return Status(Code::invalid_argument, fmt::format("{}: {} bytes at {} of rank {} lie outside every segment", what,
                                                       bytes, remote, index(target)));
   }
@@ -82,8 +102,9 @@ Result<Rma::Way> Rma::route(const StridedTransfer& what) const {
 
 Result<Rma::Way> Rma::route(const VectorTransfer& what) const {
   Way way = Way::nothing;
+  Located located;
   for (const Piece& piece : what.pieces) {
-    const auto one = route(piece.remote, piece.bytes, what.target, "vector");
+    const auto one = route(piece.remote, piece.bytes, what.target, "vector", located);
     if (!one) return one.status();
     if (*one != Way::nothing) way = *one;
   }

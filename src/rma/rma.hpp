@@ -110,6 +110,23 @@ class Rma {
   Status transfer(const StridedTransfer& what);
   Status transfer(const VectorTransfer& what);
 
+  /// A put, then `value` at `flag` (32 bits, aligned) of the same target: who sees it finds the data there.
+  struct SignalledPut : StridedTransfer {
+    void* flag = nullptr;
+    std::int32_t value = 0;
+  };
+  Status put_and_signal(const SignalledPut& what);
+  Status put_and_signal(const void* source, void* remote, std::size_t bytes, void* flag, std::int32_t value,
+                        Rank target) {
+    if (is_aligned_flag(flag) && in_reach(remote, bytes, target) && in_reach(flag, sizeof value, target)) [[likely]] {
+      rma::copy(remote, source, bytes);
+      set_signal(flag, value);
+      count_shared(OperationKind::put, bytes);
+      return {};
+    }
+    return put_and_signal_elsewhere(source, remote, bytes, flag, value, target);
+  }
+
   /// Nonblocking: joins `handle`, or the target's implicit operation where it is null.
   Status start(const ContiguousTransfer& what, Handle* handle);
   Status start(const StridedTransfer& what, Handle* handle);
@@ -143,6 +160,10 @@ class Rma {
   /// Errors: refused, peer_dead.
   Status after_barrier(const BarrierCut& cut, bool ask);
 
+  /// What a message to the node that is sent next must come behind is at the target: native puts are flushed. With the
+  /// client's guard held; no round trip where nothing is unflushed.
+  Status before_messages(NodeId node);
+
   /// Segments are about to be freed: every key goes, and is imported again where it is still needed.
   void forget_remote_keys();
 
@@ -159,6 +180,9 @@ class Rma {
   bool in_reach(const void* remote, std::size_t bytes, Rank target) const {
     return is_local(target) && segments_.contains(remote, bytes);
   }
+  static bool is_aligned_flag(const void* flag) {
+    return reinterpret_cast<std::uintptr_t>(flag) % sizeof(std::int32_t) == 0;
+  }
   void count_shared(OperationKind kind, std::size_t bytes) {
     OperationCounts& counts = counts_[static_cast<std::size_t>(kind)];
     counts.shared_operations.add(1);
@@ -172,23 +196,35 @@ class Rma {
                                      Width width, Rank target);
   Status put_elsewhere(const void* source, void* remote, std::size_t bytes, Rank target);
   Status get_elsewhere(const void* remote, void* destination, std::size_t bytes, Rank target);
+  Status put_and_signal_elsewhere(const void* source, void* remote, std::size_t bytes, void* flag, std::int32_t value,
+                                  Rank target);
 
   // Where a transfer goes; errors name the argument that cannot be used.
   enum class Way { nothing, shared, wire };
   Result<Way> route(const void* remote, std::size_t bytes, Rank target, const char* what) const;
   Result<Way> route(const StridedTransfer& what) const;
   Result<Way> route(const VectorTransfer& what) const;
+  Result<Way> route(const SignalledPut& what) const;
+  /// A part of another node's segment that its server told of.
+  struct Located {
+    std::uint64_t begin = 0, end = 0;
+  };
+  Result<Way> route(const void* remote, std::size_t bytes, Rank target, const char* what, Located& located) const;
+  Result<bool> lies_in_segment(NodeId node, std::uint64_t address, std::size_t bytes, Located& located) const;
 
   Status by_shared_memory(const ContiguousTransfer& what);
   Status by_shared_memory(const StridedTransfer& what);
   Status by_shared_memory(const VectorTransfer& what);
+  Status by_shared_memory(const SignalledPut& what);
   // wire.cpp: by the fabric itself or by messages, in an order that keeps the program's own per location.
   Status by_native(const ContiguousTransfer& what, Operation& operation);
   Status before_native(NodeId node, std::uint64_t address, std::size_t bytes);
-  Status before_messages(NodeId node);
+  bool goes_native(OperationKind kind, Form form, std::size_t row_bytes, NodeId node, std::uint64_t address,
+                   std::size_t bytes) const;
   Status by_wire(const ContiguousTransfer& what, Operation& operation);
   Status by_wire(const StridedTransfer& what, Operation& operation);
   Status by_wire(const VectorTransfer& what, Operation& operation);
+  Status by_wire(const SignalledPut& what, Operation& operation);  // signal.cpp
 
   template <typename Transfer>
   Status run_blocking(const Transfer& what, Way way);

@@ -120,6 +120,11 @@ Status Rma::transfer(const VectorTransfer& what) {
   return way ? run_blocking(what, *way) : way.status();
 }
 
+Status Rma::put_and_signal(const SignalledPut& what) {
+  const auto way = route(what);
+  return way ? run_blocking(what, *way) : way.status();
+}
+
 // ---- started operations ----
 
 template <typename Transfer>

@@ -4,10 +4,12 @@
 // Source: armci-multiprotocol, section 2, figure 2 (active messages or remote copies by request size and shape).
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "base/config.hpp"
+#include "grapnel/shape.hpp"
 #include "rma/counts.hpp"
 #include "transport/transport.hpp"
 
@@ -19,6 +21,11 @@ enum class WireWay {
 };
 
 enum class Form { contiguous, strided, vector };
+
+/// The rows of a transfer between two normalised shapes: the fabric moves what lies in one piece on both sides.
+inline std::size_t row_bytes(const Strided& local, const Strided& remote) {
+  return static_cast<std::size_t>(std::min(local.count[0], remote.count[0]));
+}
 
 class Ways {
  public:

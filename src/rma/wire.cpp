@@ -35,6 +35,15 @@ progress::OnReply Rma::acknowledgement(NodeId node) {
 
 Status Rma::before_messages(NodeId node) { return native_ ? native_->flush(node) : Status{}; }
 
+// Native operations need the key of a registered memory: of an allocation of which this rank is no member, or whose
+// group lacks the node's leader, there is none here.
+bool Rma::goes_native(OperationKind kind, Form form, std::size_t row_bytes, NodeId node, std::uint64_t address,
+                      std::size_t bytes) const {
+  if (ways_.choose(kind, form, row_bytes) != WireWay::native) return false;
+  const segment::RemoteRegion* region = segments_.find_remote(node, address, bytes);
+  return region != nullptr && !region->key.empty();
+}
+
 Status Rma::by_native(const ContiguousTransfer& what, Operation& operation) {
   const NodeId node = node_of(what.target);
   const auto address = reinterpret_cast<std::uint64_t>(what.remote);
@@ -48,10 +57,11 @@ Status Rma::by_native(const ContiguousTransfer& what, Operation& operation) {
 }
 
 Status Rma::by_wire(const ContiguousTransfer& what, Operation& operation) {
-  if (ways_.choose(what.kind, Form::contiguous, what.bytes) == WireWay::native) return by_native(what, operation);
   const NodeId node = node_of(what.target);
-  GRAPNEL_TRY(before_messages(node));
   const auto address = reinterpret_cast<std::uint64_t>(what.remote);
+  if (goes_native(what.kind, Form::contiguous, what.bytes, node, address, what.bytes))
+    return by_native(what, operation);
+  GRAPNEL_TRY(before_messages(node));
   const ByteView source(static_cast<const std::byte*>(what.local), what.bytes);
   switch (what.kind) {
     case OperationKind::put: return remote_->put(node, operation, address, source, acknowledgement(node));
@@ -64,9 +74,11 @@ Status Rma::by_wire(const ContiguousTransfer& what, Operation& operation) {
 Status Rma::by_wire(const StridedTransfer& what, Operation& operation) {
   const Strided local = normalised(*what.local_shape);
   const Strided remote = normalised(*what.remote_shape);
-  const auto row_bytes = static_cast<std::size_t>(std::min(local.count[0], remote.count[0]));
-  const WireWay way = ways_.choose(what.kind, Form::strided, row_bytes);
-  if (way == WireWay::native || (contiguous(local) && contiguous(remote))) {
+  const auto [low, high] = extent(remote);
+  const bool native = goes_native(what.kind, Form::strided, row_bytes(local, remote), node_of(what.target),
+                                  reinterpret_cast<std::uint64_t>(what.remote) + static_cast<std::uint64_t>(low),
+                                  static_cast<std::size_t>(high - low));
+  if (native || (contiguous(local) && contiguous(remote))) {
     Status status;
     for_each_run_pair(
         *what.remote_shape, *what.local_shape,

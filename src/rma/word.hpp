@@ -32,4 +32,9 @@ inline std::int64_t apply_rmw(RmwOperation operation, void* address, std::size_t
                           : apply_to_word<std::int64_t>(operation, address, operand, expected);
 }
 
+/// Sets the word of a signal. Release: who reads the value (acquire) sees the data that was written before.
+inline void set_signal(void* address, std::int32_t value) {
+  std::atomic_ref<std::int32_t>(*static_cast<std::int32_t*>(address)).store(value, std::memory_order_release);
+}
+
 }  // namespace grapnel::rma

@@ -7,6 +7,7 @@
 #include "base/codec.hpp"
 #include "base/log.hpp"
 #include "os/identity.hpp"
+#include "runtime/group_access.hpp"
 #include "runtime/report.hpp"
 
 namespace grapnel {
@@ -17,19 +18,23 @@ Result<std::unique_ptr<Runtime::Implementation>> Runtime::Implementation::build(
   self->host = std::move(foundation.host);
   self->launch = std::move(foundation.launch);
   launch::Launch& launch = *self->launch;
-  self->world = launch::make_world(launch.rank(), launch.size());
+  self->world = GroupAccess::wrap(launch::make_world(launch.rank(), launch.size()));
   self->waiting = std::make_unique<progress::Waiting>(*self->host, launch, self->config.spin_ns);
   if (launch.nodes().node_count() > 1) GRAPNEL_TRY(self->connect_nodes(foundation));
   progress::Client* client = self->client.get();
   self->stripes = std::make_unique<rma::Stripes>(launch);
-  self->board = std::make_unique<sync::Board>(launch, *self->waiting, client);
-  self->segments = std::make_unique<segment::SegmentTable>(launch, *self->board, *self->host, self->transport.get());
+  self->letters = std::make_unique<sync::Letters>(launch, *self->waiting, client);
+  self->exchange = std::make_unique<sync::GroupExchange>(launch, *self->letters);
+  auto segments = segment::SegmentTable::create(launch, *self->exchange, *self->host, self->transport.get());
+  if (!segments) return segments.status();
+  self->segments = std::move(*segments);
   self->rma = std::make_unique<rma::Rma>(self->config, launch, *self->waiting, *self->segments, *self->stripes, client,
                                          self->transport.get());
   self->barriers =
       std::make_unique<sync::Barriers>(self->config, launch, *self->waiting, *self->rma, client, self->server.get());
-  GRAPNEL_TRY(self->barriers->open_world(self->world));
+  GRAPNEL_TRY(self->barriers->open_world(*GroupAccess::of(self->world)));
   self->locks = std::make_unique<sync::Locks>(launch, *self->waiting, client);
+  self->notifications = std::make_unique<sync::Notifications>(launch, *self->waiting, client, *self->rma);
   if (self->server) GRAPNEL_TRY(self->start_server());
   return self;
 }
@@ -72,8 +77,9 @@ Result<std::vector<progress::ServerDescription>> Runtime::Implementation::exchan
 Status Runtime::Implementation::start_server() {
   rma_handlers = std::make_unique<rma::Handlers>(*segments, *waiting, *stripes);
   rma_handlers->add_to(server->handlers());
-  board->add_handlers(server->handlers());
+  letters->add_handlers(server->handlers());
   locks->add_handlers(*server);
+  notifications->add_handlers(server->handlers());
   // Launchers bind ranks to single cores; the server serves them all and may run where any of them may.
   std::vector<int> cpus;
   for (const Rank rank : launch->nodes().ranks_of[index(launch->node())]) {
@@ -101,7 +107,7 @@ Status Runtime::Implementation::finish() {
   finished_ = true;
   // A write of mine that was refused is no reason to leave the others waiting.
   Status mine = rma->wait_implicit();
-  Status all = barriers->run(world);
+  Status all = barriers->run(*GroupAccess::of(world));
   if (all.code() == Code::peer_dead) return all;
   if (config.stats) print_statistics();
   // Nobody sends any more after the first fence; every client is gone after the second; then the servers may go.
@@ -114,8 +120,15 @@ Status Runtime::Implementation::finish() {
   return mine.ok() ? all : mine;
 }
 
-Result<Memory> Runtime::Implementation::allocate(std::size_t bytes) {
-  auto allocation = segments->allocate(world, bytes);
+Result<const launch::Group*> Runtime::Implementation::sound(const Group& group, const char* what) {
+  if (const launch::Group* inside = GroupAccess::of(group)) return inside;
+  return Status(Code::invalid_argument, fmt::format("{}: a group of nobody; make_group makes groups", what));
+}
+
+Result<Memory> Runtime::Implementation::allocate(const Group& group, std::size_t bytes) {
+  const auto members = sound(group, "allocate");
+  if (!members) return members.status();
+  auto allocation = segments->allocate(**members, bytes);
   if (!allocation) return allocation.status();
   std::vector<void*> addresses;
   std::vector<std::size_t> sizes;
@@ -123,28 +136,35 @@ Result<Memory> Runtime::Implementation::allocate(std::size_t bytes) {
     addresses.push_back(part.address);
     sizes.push_back(part.bytes);
   }
-  return Memory(std::move(addresses), std::move(sizes), launch->rank());
+  return Memory(group, std::move(addresses), std::move(sizes), launch->rank());
 }
 
-Status Runtime::Implementation::free(void* address) {
+Status Runtime::Implementation::free(const Group& group, const Memory& memory) {
+  const auto members = sound(group, "free");
+  if (!members) return members.status();
   Status waited = rma->wait_implicit();
   Status fenced = rma->fence_all();
   if (fenced.code() == Code::peer_dead) return fenced;
   rma->forget_remote_keys();
-  GRAPNEL_TRY(segments->free(world, address));
+  GRAPNEL_TRY(segments->free(**members, memory.local()));
   return waited.ok() ? fenced : waited;
+}
+
+Result<std::vector<Bytes>> Runtime::Implementation::allgather(const Group& group, ByteView mine) {
+  const auto members = sound(group, "allgather");
+  return members ? exchange->allgather(**members, mine) : members.status();
 }
 
 Status Runtime::Implementation::create_locks(int count) {
   if (count < 1) return Status(Code::invalid_argument, fmt::format("{} locks cannot be created", count));
-  auto memory = allocate(sync::Locks::bytes_for(count));
+  auto memory = allocate(world, sync::Locks::bytes_for(count));
   if (!memory) return memory.status();
   std::vector<sync::TicketWord*> words;
   for (int rank = 0; rank < launch->size(); ++rank)
     words.push_back(static_cast<sync::TicketWord*>(memory->on(Rank(rank))));
   Status opened = locks->open(count, std::move(words));
   if (!opened.ok()) {
-    GRAPNEL_TRY(free(memory->local()));
+    GRAPNEL_TRY(free(world, *memory));
     return opened;
   }
   lock_memory_ = std::move(*memory);
@@ -154,7 +174,7 @@ Status Runtime::Implementation::create_locks(int count) {
 Status Runtime::Implementation::destroy_locks() {
   // All ranks answer alike, so that none waits for one that left.
   const bool holds = locks->any_held();
-  const auto holders = board->allgather(world, base::bytes_of(holds));
+  const auto holders = allgather(world, base::bytes_of(holds));
   if (!holders) return holders.status();
   for (std::size_t rank = 0; rank < holders->size(); ++rank) {
     if ((*holders)[rank].front() != std::byte{0}) {
@@ -162,7 +182,7 @@ Status Runtime::Implementation::destroy_locks() {
     }
   }
   GRAPNEL_TRY(locks->close());
-  return free(lock_memory_.local());
+  return free(world, lock_memory_);
 }
 
 std::vector<OperationCount> Runtime::Implementation::operation_counts() const {
@@ -178,7 +198,7 @@ std::vector<OperationCount> Runtime::Implementation::operation_counts() const {
 
 void Runtime::Implementation::print_statistics() {
   const std::vector<OperationCount> mine = operation_counts();
-  const auto all = board->allgather(world, runtime::encode(mine));
+  const auto all = allgather(world, runtime::encode(mine));
   if (!all || index(launch->rank()) != 0) return;
   std::vector<OperationCount> sum = mine;
   for (std::size_t rank = 1; rank < all->size(); ++rank) runtime::add_encoded(sum, (*all)[rank]);

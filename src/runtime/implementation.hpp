@@ -6,7 +6,6 @@
 
 #include "base/config.hpp"
 #include "grapnel/runtime.hpp"
-#include "launch/group.hpp"
 #include "launch/launch.hpp"
 #include "os/host.hpp"
 #include "progress/client.hpp"
@@ -18,8 +17,10 @@
 #include "runtime/assembly.hpp"
 #include "segment/segment.hpp"
 #include "sync/barrier.hpp"
-#include "sync/board.hpp"
+#include "sync/group_exchange.hpp"
+#include "sync/letters.hpp"
 #include "sync/locks.hpp"
+#include "sync/notifications.hpp"
 #include "transport/transport.hpp"
 
 namespace grapnel {
@@ -32,28 +33,33 @@ class Runtime::Implementation {
   ~Implementation();
 
   Status finish();
-  Result<Memory> allocate(std::size_t bytes);
-  Status free(void* address);
+  Result<Memory> allocate(const Group& group, std::size_t bytes);
+  Status free(const Group& group, const Memory& memory);
+  Result<std::vector<Bytes>> allgather(const Group& group, ByteView mine);
   Status create_locks(int count);
   Status destroy_locks();
   std::vector<OperationCount> operation_counts() const;
+  /// What is inside; an error for the group of nobody.
+  static Result<const launch::Group*> sound(const Group& group, const char* what);
 
   base::Config config;
   std::shared_ptr<os::Host> host;
   std::shared_ptr<launch::Launch> launch;
-  launch::Group world;
+  Group world;
   std::unique_ptr<progress::Waiting> waiting;
   // Null in a job of one node: no transport, no server, no client.
   std::shared_ptr<transport::Transport> transport;
   std::unique_ptr<progress::Server> server;  ///< only in the process of the node's leader
   std::unique_ptr<progress::Client> client;
   std::unique_ptr<rma::Stripes> stripes;
-  std::unique_ptr<sync::Board> board;
+  std::unique_ptr<sync::Letters> letters;
+  std::unique_ptr<sync::GroupExchange> exchange;
   std::unique_ptr<segment::SegmentTable> segments;
   std::unique_ptr<rma::Rma> rma;
   std::unique_ptr<rma::Handlers> rma_handlers;
   std::unique_ptr<sync::Barriers> barriers;
   std::unique_ptr<sync::Locks> locks;
+  std::unique_ptr<sync::Notifications> notifications;
 
  private:
   Implementation() = default;

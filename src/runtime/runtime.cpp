@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "runtime/assembly.hpp"
+#include "runtime/group_access.hpp"
 #include "runtime/implementation.hpp"
 
 namespace grapnel {
@@ -53,8 +54,21 @@ int Runtime::size() const { return implementation_->launch->size(); }
 NodeId Runtime::node_of(Rank rank) const { return implementation_->launch->nodes().node_of[index(rank)]; }
 int Runtime::node_count() const { return static_cast<int>(implementation_->launch->nodes().node_count()); }
 
-Result<Memory> Runtime::allocate(std::size_t bytes) { return implementation_->allocate(bytes); }
-Status Runtime::free(const Memory& memory) { return implementation_->free(memory.local()); }
+Result<Group> Runtime::make_group(std::span<const Rank> members) const {
+  auto made = launch::make_group({members.begin(), members.end()}, rank(), size());
+  return made ? Result<Group>(GroupAccess::wrap(*std::move(made))) : made.status();
+}
+Group Runtime::world() const { return implementation_->world; }
+Result<std::vector<Bytes>> Runtime::allgather(const Group& group, ByteView mine) {
+  return implementation_->allgather(group, mine);
+}
+
+Result<Memory> Runtime::allocate(std::size_t bytes) { return implementation_->allocate(implementation_->world, bytes); }
+Status Runtime::free(const Memory& memory) { return implementation_->free(implementation_->world, memory); }
+Result<Memory> Runtime::allocate(const Group& group, std::size_t bytes) {
+  return implementation_->allocate(group, bytes);
+}
+Status Runtime::free(const Group& group, const Memory& memory) { return implementation_->free(group, memory); }
 
 Status Runtime::put(const void* source, void* remote, std::size_t bytes, Rank target) {
   return implementation_->rma->put(source, remote, bytes, target);
@@ -166,12 +180,45 @@ Result<std::int64_t> Runtime::compare_and_swap(void* remote, std::int64_t expect
 
 Status Runtime::fence(Rank target) { return implementation_->rma->fence({&target, 1}); }
 Status Runtime::fence(std::span<const Rank> targets) { return implementation_->rma->fence(targets); }
+Status Runtime::fence(const Group& group) { return implementation_->rma->fence(group.members()); }
 Status Runtime::fence_all() { return implementation_->rma->fence_all(); }
-Status Runtime::barrier() { return implementation_->barriers->run(implementation_->world); }
+Status Runtime::barrier() { return barrier(implementation_->world); }
+Status Runtime::begin_barrier() { return begin_barrier(implementation_->world); }
+Result<bool> Runtime::test_barrier() { return test_barrier(implementation_->world); }
+Status Runtime::end_barrier() { return end_barrier(implementation_->world); }
 
-Status Runtime::begin_barrier() { return implementation_->barriers->begin(implementation_->world); }
-Result<bool> Runtime::test_barrier() { return implementation_->barriers->test(implementation_->world); }
-Status Runtime::end_barrier() { return implementation_->barriers->end(implementation_->world); }
+Status Runtime::barrier(const Group& group) {
+  const auto members = Implementation::sound(group, "barrier");
+  return members ? implementation_->barriers->run(**members) : members.status();
+}
+Status Runtime::begin_barrier(const Group& group) {
+  const auto members = Implementation::sound(group, "begin_barrier");
+  return members ? implementation_->barriers->begin(**members) : members.status();
+}
+Result<bool> Runtime::test_barrier(const Group& group) {
+  const auto members = Implementation::sound(group, "test_barrier");
+  return members ? implementation_->barriers->test(**members) : members.status();
+}
+Status Runtime::end_barrier(const Group& group) {
+  const auto members = Implementation::sound(group, "end_barrier");
+  return members ? implementation_->barriers->end(**members) : members.status();
+}
+Status Runtime::release(const Group& group) {
+  const auto members = Implementation::sound(group, "release");
+  return members ? implementation_->barriers->release(**members) : members.status();
+}
+
+Status Runtime::put_and_signal(const void* source, void* remote, std::size_t bytes, void* remote_flag,
+                               std::int32_t value, Rank target) {
+  return implementation_->rma->put_and_signal(source, remote, bytes, remote_flag, value, target);
+}
+Status Runtime::put_and_signal(const void* source, const Strided& source_shape, void* remote,
+                               const Strided& remote_shape, void* remote_flag, std::int32_t value, Rank target) {
+  return implementation_->rma->put_and_signal(
+      {strided(OperationKind::put, source, source_shape, remote, remote_shape, target), remote_flag, value});
+}
+Status Runtime::notify(Rank target) { return implementation_->notifications->send(target); }
+Result<std::uint32_t> Runtime::wait_notify(Rank from) { return implementation_->notifications->wait(from); }
 
 Status Runtime::create_locks(int count) { return implementation_->create_locks(count); }
 Status Runtime::destroy_locks() { return implementation_->destroy_locks(); }

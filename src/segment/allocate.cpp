@@ -1,17 +1,15 @@
 // The collective allocation.
 //
-//   everybody                           the node's leader (its lowest member)
-//   ---------                           -------------------------------------
+//   everybody                           the first member of each node
+//   ---------                           -----------------------------
 //   exchange 1: bytes asked for         … and the memory that is available
 //   plan; all refuse alike if a machine lacks memory
-//                                       takes a range of the pool, creates the file
+//                                       takes a range of the node's pool and empties it
 //   exchange 2: …                       status, address
-//   all give up alike if a leader failed
-//   receives the descriptor        <──  sends it
-//   takes the memory of its own part, maps the whole node's file, shows it to `contains`
-//                                       registers it with the transport
+//   all give up alike if one of them failed
+//   takes the memory of its own part    shows the range to `contains`, registers it with the transport
 //   exchange 3: status                  … and the key
-//   if anybody failed: unmap, exchange 4, the leader gives the range back
+//                                       if anybody failed: gives the range back
 //
 // The memory is read before exchange 1 and taken after it, so nobody's reading is spoilt by what another took for the
 // same allocation. It is shown to `contains` before exchange 3, since a rank that is through may write at once.
@@ -21,7 +19,6 @@
 #include <limits>
 
 #include "base/log.hpp"
-#include "base/random.hpp"
 #include "os/shared_memory.hpp"
 #include "segment/internal/agreement.hpp"
 #include "segment/internal/allocation_plan.hpp"
@@ -30,16 +27,16 @@
 namespace grapnel::segment {
 namespace {
 
-// What the leader of a node answers about its node in exchange 2; of other members only the (ok) status counts.
+// What the first member of a node answers about its node in exchange 2; of others only the (ok) status counts.
 struct Claim {
   Status status;
-  std::uint64_t address = 0;  // where the node's file lies in the node's ranks
+  std::uint64_t address = 0;  // where the node's range lies in the node's ranks
   std::uint64_t region = 0;   // RemoteRegion::id
 };
 
 struct Outcome {
   Status status;
-  Bytes key;  // of the registered memory; only the node's leader has one
+  Bytes key;  // of the registered memory; only a node's leader has one
 };
 
 std::optional<PartRequest> read_request(base::Decoder& in) {
@@ -81,34 +78,32 @@ struct SegmentTable::Attempt {
   AllocationPlan plan{};
   std::vector<Claim> claims{};      ///< by group index
   std::vector<Outcome> outcomes{};  ///< by group index
-  os::Descriptor file{};            ///< of this node; open until the memory is mapped
-  bool has_range = false;           ///< this rank leads its node and took the range
   std::unique_ptr<Live> live = std::make_unique<Live>();
 
   const NodeShare& my_share() const { return plan.shares[plan.share_of[group.my_index]]; }
-  /// Names the descriptor among those that may be under way to a rank.
-  std::uint64_t tag() const { return base::Random(key.first ^ base::Random(key.second).next()).next(); }
 };
 
 Result<Allocation> SegmentTable::allocate(const launch::Group& group, std::size_t bytes) {
-  GRAPNEL_TRY(check_node_leaders(group, launch_.nodes()));
   Attempt attempt{group, {group.key, next_number_[group.key]++}};
   GRAPNEL_TRY(agree_on_plan(attempt, bytes));
-  if (Status status = agree_on_claims(attempt, claim_range(attempt)); !status.ok()) {
-    // Nobody has mapped anything yet, so the leader need not wait for the others.
-    if (attempt.has_range) GRAPNEL_TRY(ranges_.free(attempt.live->range_offset, attempt.live->range_bytes));
-    return status;
+  Status status = agree_on_claims(attempt, claim_range(attempt));
+  if (status.ok()) status = agree_on_outcomes(attempt, take_memory(attempt));
+  if (status.ok()) return remember(attempt);
+  // Nobody will use the range; what members took of its memory they took before they answered.
+  forget(*attempt.live);
+  if (const Status given_back = give_back(*attempt.live); !given_back.ok()) {
+    base::log_debug("a failed allocation keeps its addresses: {}", given_back.message());
   }
-  if (Status status = agree_on_outcomes(attempt, map_node(attempt)); !status.ok()) {
-    give_up(attempt);
-    return status;
-  }
-  return remember(attempt);
+  return status;
 }
 
 Status SegmentTable::agree_on_plan(Attempt& attempt, std::size_t bytes) {
+  const auto& members = attempt.group.members;
+  const auto first_here = std::find_if(members.begin(), members.end(), [&](Rank member) {
+    return launch_.nodes().node_of[index(member)] == launch_.node();
+  });
   os::MemoryLimit limit{std::numeric_limits<std::size_t>::max(), ""};
-  if (launch_.leads_node()) limit = os::tightest_memory_limit();
+  if (*first_here == launch_.rank()) limit = os::tightest_memory_limit();
   base::Encoder mine;
   mine.put(std::uint64_t{bytes}).put(std::uint64_t{limit.available_bytes});
   mine.put_string(std::as_bytes(std::span(limit.source)));
@@ -120,62 +115,48 @@ Status SegmentTable::agree_on_plan(Attempt& attempt, std::size_t bytes) {
   return {};
 }
 
-// The leader's part. The range comes first: it costs nothing to give back.
+// The part of a node's first member.
 Status SegmentTable::claim_range(Attempt& attempt) {
   const NodeShare& share = attempt.my_share();
   Live& live = *attempt.live;
-  live.leads = share.leader == attempt.group.my_index;
   live.range_bytes = share.bytes;
-  if (!live.leads || share.bytes == 0) return {};
+  if (share.first != attempt.group.my_index || share.bytes == 0) return {};
   const auto offset = ranges_.allocate(share.bytes);
   if (!offset) return offset.status();
-  attempt.has_range = true;
+  live.claimed = true;
   live.range_offset = *offset;
-  auto file = os::create_shared_file("grapnel-segment", share.bytes);
-  if (!file) return file.status();
-  attempt.file = *std::move(file);
-  return {};
+  // A late write of a faulty program may have brought pages back that were given away.
+  return os::release_shared_file(files_.memory, live.range_offset, live.range_bytes);
 }
 
 Status SegmentTable::agree_on_claims(Attempt& attempt, const Status& mine) {
   base::Encoder out;
   put_status(out, mine);
-  // A rank leads one node, so its own count, with its number in front, names regions uniquely in the job.
+  // The rank's own count, with its number in front, names regions uniquely in the job.
   out.put(std::uint64_t{pool_base_ + attempt.live->range_offset});
   out.put(std::uint64_t{(index(launch_.rank()) << 40) | next_region_++});
   auto claims = exchange_answers<Claim>(exchange_, attempt.group, out.view(), read_claim);
   if (!claims) return claims.status();
   GRAPNEL_TRY(first_failure(attempt.group, *claims));
   attempt.claims = *std::move(claims);
-  attempt.live->range_offset = attempt.claims[attempt.my_share().leader].address - pool_base_;
+  attempt.live->range_offset = attempt.claims[attempt.my_share().first].address - pool_base_;
   return {};
 }
 
-// Everybody's part: get the file, take the memory, map it, show it. Whatever fails is told in exchange 3.
-Status SegmentTable::map_node(Attempt& attempt) {
+// Everybody's part. Each takes its own, so that the pages come from the memory beside its own processor.
+Status SegmentTable::take_memory(Attempt& attempt) {
   Live& live = *attempt.live;
-  const launch::Group& group = attempt.group;
+  const std::size_t me = attempt.group.my_index;
   if (live.range_bytes == 0) return {};
-  if (live.leads) {
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      if (i == group.my_index || attempt.plan.share_of[i] != attempt.plan.share_of[group.my_index]) continue;
-      GRAPNEL_TRY(launch_.send_descriptor(group.members[i], attempt.tag(), attempt.file));
-    }
-  } else {
-    auto file = launch_.receive_descriptor(attempt.tag());
-    if (!file) return file.status();
-    attempt.file = *std::move(file);
-  }
-  // Each takes its own part, so that the pages come from the memory beside its own processor.
-  GRAPNEL_TRY(os::reserve_shared_file(attempt.file, attempt.plan.offset_of[group.my_index],
-                                      attempt.plan.bytes_of[group.my_index]));
-  GRAPNEL_TRY(launch_.pool().map(attempt.file, pool_base_ + live.range_offset, live.range_bytes));
-  live.mapped = true;
-  attempt.file.reset();
+  GRAPNEL_TRY(os::reserve_shared_file(files_.memory, live.range_offset + attempt.plan.offset_of[me],
+                                      attempt.plan.bytes_of[me]));
+  if (!live.claimed) return {};
   publish_range(live.range_offset, live.range_bytes);
+  // Remote ranks are connected to the leader's process, and a key is worth nothing on another's connections: without
+  // the leader in the group its node is reached by messages.
   const bool native =
       transport_ != nullptr && (transport_->capabilities().native_put || transport_->capabilities().native_get);
-  if (!live.leads || !native) return {};
+  if (!launch_.leads_node() || !native) return {};
   auto* begin = reinterpret_cast<std::byte*>(pool_base_ + live.range_offset);
   auto registered = transport_->register_memory({begin, live.range_bytes});
   if (!registered) return registered.status();
@@ -194,28 +175,18 @@ Status SegmentTable::agree_on_outcomes(Attempt& attempt, const Status& mine) {
   return {};
 }
 
-void SegmentTable::give_up(Attempt& attempt) {
-  attempt.file.reset();
-  withdraw(*attempt.live);
-  // The range may be given to others only when no member has it mapped any more. If the exchange itself fails, the job
-  // is ending, and a range that stays taken is no loss.
-  Status status = meet(exchange_, attempt.group);
-  if (status.ok() && attempt.has_range) status = ranges_.free(attempt.live->range_offset, attempt.live->range_bytes);
-  if (!status.ok()) base::log_debug("a failed allocation keeps its addresses: {}", status.message());
-}
-
 Allocation SegmentTable::remember(Attempt& attempt) {
   Live& live = *attempt.live;
   const AllocationPlan& plan = attempt.plan;
   for (std::size_t i = 0; i < attempt.group.size(); ++i) {
     const NodeShare& share = plan.shares[plan.share_of[i]];
-    const std::uintptr_t address = attempt.claims[share.leader].address + plan.offset_of[i];
+    const std::uintptr_t address = attempt.claims[share.first].address + plan.offset_of[i];
     live.parts.push_back(plan.bytes_of[i] == 0 ? Part{} : Part{reinterpret_cast<void*>(address), plan.bytes_of[i]});
   }
   for (const NodeShare& share : plan.shares) {
     if (share.node == launch_.node() || share.bytes == 0) continue;
     live.remote.push_back(
-        {share.node, attempt.claims[share.leader].address, std::move(attempt.outcomes[share.leader].key)});
+        {share.node, attempt.claims[share.first].address, std::move(attempt.outcomes[share.first].key)});
   }
   {
     const std::unique_lock lock(remote_mutex_);
@@ -223,7 +194,7 @@ Allocation SegmentTable::remember(Attempt& attempt) {
     for (const NodeShare& share : plan.shares) {
       if (share.node == launch_.node() || share.bytes == 0) continue;
       const Live::Remote& remote = live.remote[next++];
-      const Claim& claim = attempt.claims[share.leader];
+      const Claim& claim = attempt.claims[share.first];
       remote_[index(share.node)][remote.begin] = {remote.begin, remote.begin + share.bytes, remote.key, claim.region};
     }
   }

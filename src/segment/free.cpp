@@ -1,8 +1,7 @@
 // The collective release.
 //
 // Exchange 1: everybody says which allocation it means. All are then done with it, and all decide alike whether they
-// mean the same one. Everybody unmaps. Exchange 2: nobody has it mapped any more, so the node's leader may give the
-// range to others.
+// mean the same one. The rank that claimed a node's range gives it back. Exchange 2: it is gone for everybody.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -70,10 +69,10 @@ Status SegmentTable::free(const launch::Group& group, void* address) {
   const std::unique_ptr<Live> live = std::move(found->second);
   live_.erase(found);
   if (void* mine = live->parts[group.my_index].address) by_my_address_.erase(mine);
-  withdraw(*live);
+  forget(*live);
+  Status given_back = give_back(*live);
   GRAPNEL_TRY(meet(exchange_, group));
-  if (!live->leads || live->range_bytes == 0) return {};
-  return ranges_.free(live->range_offset, live->range_bytes);
+  return given_back;
 }
 
 Result<SegmentTable::LiveKey> SegmentTable::agree_on_victim(const launch::Group& group, void* address) {

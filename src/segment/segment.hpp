@@ -1,13 +1,15 @@
 // Memory that other ranks can reach: allocated together, mapped by the ranks of a node at one address, known by bounds.
 //
-// An allocation has one part per member. The parts of a node's members lie in one shared file (memfd) that every
-// member of the node, and the node's leader for its server, maps at the same address of the node's pool; the descriptor
-// is closed again, so an allocation costs a node one file and no open descriptor.
+// A node has one shared file (memfd) as long as its pool of addresses, and every rank of the node maps it there once,
+// at start: nothing is in it yet. An allocation has one part per member; the parts of a node's members lie in one range
+// of that file, whose memory is taken then and given back by `free`. So an allocation costs neither a descriptor nor a
+// mapping, and all ranks of the node and its server reach it, also those that are no members.
 //
 // Invariants:
 //  1. A granule of the pool belongs to at most one segment; `end_of_granule_` holds its segment's end, or 0.
-//  2. What `contains` grants stays mapped until the last `Pin` taken before is gone.
+//  2. What `contains` grants belongs to no other segment until the last `Pin` taken before is gone.
 //  3. A failed allocation leaves nothing behind on any rank, and every member gets the same answer.
+//  4. Memory is zero when it is handed out, whatever was written to its addresses since it was last given back.
 //
 // Threads: `contains` and `Pin` from any thread; allocate and free from one thread at a time, collectively, in the same
 // order by all members.
@@ -28,7 +30,9 @@
 #include "launch/group.hpp"
 #include "launch/launch.hpp"
 #include "os/address_pool.hpp"
+#include "os/descriptor.hpp"
 #include "os/host.hpp"
+#include "os/shared_memory.hpp"
 #include "segment/pin_lock.hpp"
 #include "segment/range_allocator.hpp"
 #include "transport/transport.hpp"
@@ -55,14 +59,16 @@ struct RemoteRegion {
 
 class SegmentTable {
  public:
-  /// `exchange` serves allocate and free; `host` waits; `transport` (may be null) registers what the leader maps, for
-  /// native access. Carves from the node's memory: every rank of a node constructs it at the same place in the order.
-  SegmentTable(launch::Launch& launch, launch::Exchange& exchange, os::Host& host, transport::Transport* transport);
+  /// Collective over the node's ranks, each at the same place in the order of carving from the node's memory.
+  /// `exchange` serves allocate and free; `host` waits; `transport` (may be null) registers what the leader allocates,
+  /// for native access. Errors: unavailable (a limit on the length of files), timed_out, peer_dead, system.
+  static Result<std::unique_ptr<SegmentTable>> create(launch::Launch& launch, launch::Exchange& exchange,
+                                                      os::Host& host, transport::Transport* transport);
   ~SegmentTable();
 
   /// Collective over the group: `bytes` (may be 0, may differ) of zeroed memory for the caller. The memory is taken now
-  /// or refused now: no_memory names what is available and what is in the way. unavailable: the group has a member on a
-  /// node but not that node's leader. Every member gets the same answer. Cost: three exchanges.
+  /// or refused now: no_memory names what is available and what is in the way. Every member gets the same answer. Cost:
+  /// three exchanges.
   Result<Allocation> allocate(const launch::Group& group, std::size_t bytes);
 
   /// Collective over the group that allocated: gives the allocation back whose part of the caller begins at `address`.
@@ -72,7 +78,7 @@ class SegmentTable {
   /// exchanges.
   Status free(const launch::Group& group, void* address);
 
-  /// True when [address, address+bytes) lies in one live segment of this node. One load; any thread.
+  /// True when [address, address+bytes) lies in one live segment of this node. One load; any rank and thread.
   bool contains(const void* address, std::size_t bytes) const {
     const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(address) - pool_base_;
     if (offset >= pool_bytes_) return false;  // also addresses below the pool: the difference wraps
@@ -81,13 +87,21 @@ class SegmentTable {
     return offset < end && bytes <= end - offset;
   }
 
-  /// Keeps every segment mapped while a server's handler works on it. A thread holds one Pin at a time: a `free` that
-  /// waits lets no second one in.
-  using Pin = std::shared_lock<PinLock>;
-  Pin pin() const { return Pin(unmap_lock_); }
+  /// Where the live segment of this node that holds `address` ends; 0 where none does. For ranks that were not told.
+  std::uintptr_t end_of_segment(const void* address) const {
+    const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(address) - pool_base_;
+    if (offset >= pool_bytes_) return 0;
+    const std::uintptr_t end = end_of_granule_[offset / os::kPoolGranuleBytes].load(std::memory_order_acquire);
+    return offset < end ? pool_base_ + end : 0;  // pairs as in `contains`
+  }
 
-  /// The segment of another node that holds [address, address+bytes) of that node, or null. Stays valid until the
-  /// allocation is freed. Any thread.
+  /// Keeps the addresses of every segment from being used again while a server's handler works on one. A thread holds
+  /// one Pin at a time: a `free` that waits lets no second one in.
+  using Pin = std::shared_lock<PinLock>;
+  Pin pin() const { return Pin(withdraw_lock_); }
+
+  /// The segment of another node that holds [address, address+bytes) of that node, or null; also null for an allocation
+  /// of which this rank is no member. Stays valid until the allocation is freed. Any thread.
   const RemoteRegion* find_remote(NodeId node, std::uintptr_t address, std::size_t bytes) const;
 
   std::size_t live_allocations() const;
@@ -98,30 +112,41 @@ class SegmentTable {
   struct Live;
   struct Attempt;  // allocate.cpp
 
-  // allocate.cpp: the steps of an allocation, in this order; between the first three lies an exchange.
+  /// What every rank of the node maps: the memory behind the pool, and the table of what is in it.
+  struct NodeFiles {
+    os::Descriptor memory;
+    os::Mapping table;
+  };
+  static Result<NodeFiles> share_files(launch::Launch& launch);
+  SegmentTable(launch::Launch& launch, launch::Exchange& exchange, os::Host& host, transport::Transport* transport,
+               NodeFiles files);
+
+  // allocate.cpp: the steps of an allocation, in this order; between them lies an exchange.
   Status agree_on_plan(Attempt& attempt, std::size_t bytes);
   Status claim_range(Attempt& attempt);
   Status agree_on_claims(Attempt& attempt, const Status& mine);
-  Status map_node(Attempt& attempt);
+  Status take_memory(Attempt& attempt);
   Status agree_on_outcomes(Attempt& attempt, const Status& mine);
-  void give_up(Attempt& attempt);
   Allocation remember(Attempt& attempt);
 
   // free.cpp
   Result<LiveKey> agree_on_victim(const launch::Group& group, void* address);
 
   void publish_range(std::size_t offset, std::size_t bytes);
-  /// Undoes what this rank alone did for an allocation: registration, mapping, what `contains` and `find_remote` know.
-  void withdraw(Live& live);
+  /// The node's part of an allocation is gone: for `contains`, its memory, its addresses. By the rank that claimed it.
+  Status give_back(const Live& live);
+  /// Undoes what this rank did for itself: registration, what `find_remote` knows.
+  void forget(Live& live);
 
   launch::Launch& launch_;
   launch::Exchange& exchange_;
   transport::Transport* transport_;
   std::uintptr_t pool_base_;
   std::size_t pool_bytes_;
-  std::atomic<std::uintptr_t>* end_of_granule_ = nullptr;  ///< by granule: the segment's end as an offset, or 0
+  NodeFiles files_;
+  std::atomic<std::uintptr_t>* end_of_granule_;  ///< in `files_.table`, by granule: its segment's end as offset, or 0
   RangeAllocator ranges_;
-  mutable PinLock unmap_lock_;
+  mutable PinLock withdraw_lock_;
   mutable std::shared_mutex remote_mutex_;                      ///< guards remote_; nobody waits or yields under it
   std::vector<std::map<std::uintptr_t, RemoteRegion>> remote_;  ///< by node, by begin
   std::map<LiveKey, std::unique_ptr<Live>> live_;

@@ -1,7 +1,5 @@
 #include "segment/segment.hpp"
 
-#include <sys/mman.h>
-
 #include <mutex>
 
 #include "base/check.hpp"
@@ -11,36 +9,64 @@
 namespace grapnel::segment {
 namespace {
 
+// Tags of the two files, apart from what else is under way to a rank.
+constexpr std::uint64_t kMemoryTag = 0x7365'676d'656e'7401;
+constexpr std::uint64_t kTableTag = 0x7365'676d'656e'7402;
+
 // A table over all granules: only the pages that stand for segments ever take memory.
 std::size_t table_bytes(std::size_t pool_bytes) {
   return base::divide_up(pool_bytes, os::kPoolGranuleBytes) * sizeof(std::atomic<std::uintptr_t>);
 }
 
-std::atomic<std::uintptr_t>* create_table(std::size_t pool_bytes) {
-  void* table = ::mmap(nullptr, table_bytes(pool_bytes), PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  GRAPNEL_CHECK(table != MAP_FAILED, "no addresses for a table of {} bytes", table_bytes(pool_bytes));
-  return static_cast<std::atomic<std::uintptr_t>*>(table);
+// A file of the node's leader, in all its ranks.
+Result<os::Descriptor> share_file(launch::Launch& launch, const char* label, std::uint64_t tag, std::size_t bytes) {
+  if (!launch.leads_node()) return launch.receive_descriptor(tag);
+  auto file = os::create_shared_file(label, bytes);
+  if (!file) return file.status();
+  for (const Rank rank : launch.nodes().ranks_of[index(launch.node())]) {
+    if (rank != launch.rank()) GRAPNEL_TRY(launch.send_descriptor(rank, tag, *file));
+  }
+  return file;
 }
 
 }  // namespace
 
+Result<SegmentTable::NodeFiles> SegmentTable::share_files(launch::Launch& launch) {
+  os::AddressPool& pool = launch.pool();
+  auto memory = share_file(launch, "grapnel-segments", kMemoryTag, pool.bytes());
+  if (!memory) return memory.status();
+  const auto table = share_file(launch, "grapnel-bounds", kTableTag, table_bytes(pool.bytes()));
+  if (!table) return table.status();
+  auto mapping = os::Mapping::create(*table, table_bytes(pool.bytes()));
+  if (!mapping) return mapping.status();
+  GRAPNEL_TRY(pool.map(*memory, pool.base(), pool.bytes()));
+  return NodeFiles{*std::move(memory), *std::move(mapping)};
+}
+
+Result<std::unique_ptr<SegmentTable>> SegmentTable::create(launch::Launch& launch, launch::Exchange& exchange,
+                                                           os::Host& host, transport::Transport* transport) {
+  auto files = share_files(launch);
+  if (!files) return files.status();
+  return std::unique_ptr<SegmentTable>(new SegmentTable(launch, exchange, host, transport, *std::move(files)));
+}
+
 SegmentTable::SegmentTable(launch::Launch& launch, launch::Exchange& exchange, os::Host& host,
-                           transport::Transport* transport)
+                           transport::Transport* transport, NodeFiles files)
     : launch_(launch),
       exchange_(exchange),
       transport_(transport),
       pool_base_(launch.pool().base()),
       pool_bytes_(launch.pool().bytes()),
-      end_of_granule_(create_table(pool_bytes_)),
+      files_(std::move(files)),
+      end_of_granule_(static_cast<std::atomic<std::uintptr_t>*>(files_.table.address())),
       ranges_(launch, host),
-      unmap_lock_(host),
+      withdraw_lock_(launch, host),
       remote_(launch.nodes().node_count()) {}
 
 SegmentTable::~SegmentTable() {
-  // What the program did not free goes with this rank. The ranges stay taken: other ranks may still use them.
-  for (auto& [key, live] : live_) withdraw(*live);
-  ::munmap(end_of_granule_, table_bytes(pool_bytes_));
+  // What the program did not free goes with the node's last rank: the others may still use it.
+  for (auto& [key, live] : live_) forget(*live);
+  launch_.pool().unmap(pool_base_);
 }
 
 std::size_t SegmentTable::live_allocations() const { return live_.size(); }
@@ -58,22 +84,26 @@ const RemoteRegion* SegmentTable::find_remote(NodeId node, std::uintptr_t addres
 void SegmentTable::publish_range(std::size_t offset, std::size_t bytes) {
   const std::uintptr_t end = offset + bytes;
   for (std::size_t at = offset; at < end; at += os::kPoolGranuleBytes) {
-    // Release: who reads the entry in `contains` finds the segment mapped.
+    // Release: who reads the entry in `contains` finds the memory zero.
     end_of_granule_[at / os::kPoolGranuleBytes].store(end, std::memory_order_release);
   }
 }
 
-void SegmentTable::withdraw(Live& live) {
-  live.registered.reset();  // before the memory goes: a network card may have pinned it
-  if (live.mapped) {
-    const std::unique_lock nobody_works_on_it(unmap_lock_);
+Status SegmentTable::give_back(const Live& live) {
+  if (!live.claimed) return {};
+  {
+    const std::unique_lock nobody_works_on_it(withdraw_lock_);
     for (std::size_t at = 0; at < live.range_bytes; at += os::kPoolGranuleBytes) {
       // Relaxed: under the lock; a Pin taken later sees it through the lock.
       end_of_granule_[(live.range_offset + at) / os::kPoolGranuleBytes].store(0, std::memory_order_relaxed);
     }
-    launch_.pool().unmap(pool_base_ + live.range_offset);
-    live.mapped = false;
   }
+  GRAPNEL_TRY(os::release_shared_file(files_.memory, live.range_offset, live.range_bytes));
+  return ranges_.free(live.range_offset, live.range_bytes);
+}
+
+void SegmentTable::forget(Live& live) {
+  live.registered.reset();
   const std::unique_lock lock(remote_mutex_);
   for (const Live::Remote& region : live.remote) remote_[index(region.node)].erase(region.begin);
   live.remote.clear();

@@ -4,19 +4,23 @@
 #include <cstdint>
 
 #include "progress/message.hpp"
+#include "sync/inbox.hpp"
 
 namespace grapnel::sync {
 
-inline constexpr progress::HandlerId kBoardHandler = 33;
+inline constexpr progress::HandlerId kLetterHandler = 33;
 inline constexpr progress::HandlerId kLockHandler = 34;
 inline constexpr progress::HandlerId kUnlockHandler = 35;
+inline constexpr progress::HandlerId kNotifyHandler = 48;
 
-/// A node's bundle for an exchange: its ranks' slots, in rank order.
-struct BoardBody {
-  std::uint32_t node = 0;
-  std::uint32_t epoch = 0;
-  std::uint32_t first_local = 0;  ///< index, among the node's ranks, of the first slot in this message
-  std::uint32_t slots = 0;
+/// A letter for the inbox of a rank of the server's node; the payload is its content.
+struct LetterBody {
+  std::int32_t to = 0;
+  Envelope envelope;
+};
+
+struct NotifyBody {
+  std::int32_t target = 0;
 };
 
 struct LockBody {

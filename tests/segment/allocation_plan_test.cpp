@@ -22,7 +22,7 @@ TEST(AllocationPlan, LaysPartsBehindOneAnother) {
   ASSERT_EQ(plan->shares.size(), 2u);
   EXPECT_EQ(plan->shares[0].bytes, 3 * 4096u);
   EXPECT_EQ(plan->shares[1].bytes, 0u);
-  EXPECT_EQ(plan->shares[1].leader, 3u);
+  EXPECT_EQ(plan->shares[1].first, 3u);
 }
 
 TEST(AllocationPlan, NodesOfOneMachineShareItsMemory) {
@@ -54,16 +54,6 @@ TEST(AllocationPlan, AbsurdSizesDoNotWrap) {
 TEST(AllocationPlan, AskingForNothingNeedsNoMemory) {
   const auto nodes = launch::make_node_map({"m"}, 0);
   EXPECT_TRUE(plan_allocation(world_of(1), nodes, {{0, {0, "a limit"}}}).ok());
-}
-
-TEST(AllocationPlan, AGroupNeedsItsNodesLeaders) {
-  const auto nodes = launch::make_node_map(std::vector<std::string>(4, "m"), 2);
-  const auto group = [](std::vector<Rank> members) { return *launch::make_group(members, members[0], 4); };
-  EXPECT_TRUE(check_node_leaders(group({Rank{0}, Rank{2}, Rank{3}}), nodes).ok());
-  EXPECT_TRUE(check_node_leaders(group({Rank{2}}), nodes).ok());
-  const Status refused = check_node_leaders(group({Rank{0}, Rank{3}}), nodes);
-  EXPECT_EQ(refused.code(), Code::unavailable);
-  EXPECT_NE(refused.message().find("rank 2"), std::string::npos) << refused.message();
 }
 
 }  // namespace

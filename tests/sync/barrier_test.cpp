@@ -8,7 +8,7 @@
 
 #include "harness/access.hpp"
 #include "harness/world.hpp"
-#include "launch/group.hpp"
+#include "runtime/group_access.hpp"
 
 namespace grapnel::test {
 namespace {
@@ -159,10 +159,10 @@ WORLD_TEST(Barrier, SplitPhaseCompletesWhatWasWrittenBeforeItsBeginning) {
 
 namespace {
 
-launch::Group group_of(Runtime& g, const std::vector<int>& members) {
+Group group_of(Runtime& g, const std::vector<int>& members) {
   std::vector<Rank> ranks;
   for (const int member : members) ranks.push_back(Rank{member});
-  auto group = launch::make_group(ranks, g.rank(), g.size());
+  auto group = g.make_group(ranks);
   EXPECT_TRUE(group.ok()) << group.status().to_string();
   return *group;
 }
@@ -190,7 +190,6 @@ WORLD_TEST(GroupBarrier, CompletesItsMembersWrites) {
   const auto memory = g.allocate(Slots::bytes(g));
   ASSERT_TRUE(memory.ok());
   const Slots slots{g, *memory};
-  sync::Barriers& barriers = *RuntimeAccess::parts(g).barriers;
   const int me = static_cast<int>(index(g.rank()));
   base::Random random(world_seed());
   for (std::uint64_t round = 1; round <= 20; ++round) {
@@ -198,10 +197,10 @@ WORLD_TEST(GroupBarrier, CompletesItsMembersWrites) {
     if (!is_in(members, me)) continue;
     const auto group = group_of(g, members);
     for (const int to : members) slots.write(Rank{to}, value_of(round, me), round);
-    ASSERT_OK(barriers.run(group));
+    ASSERT_OK(g.barrier(group));
     for (const int from : members) slots.expect(Rank{from}, value_of(round, from));
-    ASSERT_OK(barriers.run(group));
-    if (round % 3 == 0) ASSERT_OK(barriers.release(group));
+    ASSERT_OK(g.barrier(group));
+    if (round % 3 == 0) ASSERT_OK(g.release(group));
   }
   ASSERT_OK(g.barrier());
   EXPECT_OK(g.free(*memory));
@@ -212,21 +211,20 @@ WORLD_TEST_ON(GroupBarrier, CompletesWritesToOutsiders, shapes_from(3)) {
   const auto memory = g.allocate(Slots::bytes(g));
   ASSERT_TRUE(memory.ok());
   const Slots slots{g, *memory};
-  sync::Barriers& barriers = *RuntimeAccess::parts(g).barriers;
   const int outsider = g.size() - 1, me = static_cast<int>(index(g.rank()));
   std::vector<int> members;
   for (int rank = 0; rank < outsider; ++rank) members.push_back(rank);
   for (std::uint64_t round = 1; round <= 10 && me != outsider; ++round) {
     const auto group = group_of(g, members);
     slots.write(Rank{outsider}, value_of(round, me), round);
-    ASSERT_OK(barriers.run(group));
+    ASSERT_OK(g.barrier(group));
     // Every member sees everybody's: through the outsider's memory, which nobody else touches.
     for (const int from : members) {
       std::uint64_t word = 0;
       EXPECT_OK(g.get(slots.of(Rank{outsider}, Rank{from}), &word, 8, Rank{outsider}));
       EXPECT_EQ(word, value_of(round, from));
     }
-    ASSERT_OK(barriers.run(group));
+    ASSERT_OK(g.barrier(group));
   }
   ASSERT_OK(g.barrier());
   EXPECT_OK(g.free(*memory));
@@ -237,7 +235,6 @@ WORLD_TEST_ON(GroupBarrier, SeveralAtOnce, shapes_from(2)) {
   const auto memory = g.allocate(Slots::bytes(g));
   ASSERT_TRUE(memory.ok());
   const Slots slots{g, *memory};
-  sync::Barriers& barriers = *RuntimeAccess::parts(g).barriers;
   const int me = static_cast<int>(index(g.rank()));
   base::Random random(world_seed());
   for (std::uint64_t round = 1; round <= 6; ++round) {
@@ -251,11 +248,11 @@ WORLD_TEST_ON(GroupBarrier, SeveralAtOnce, shapes_from(2)) {
     }
     for (const std::size_t i : mine) {
       for (const int to : sets[i]) slots.write(Rank{to}, value_of(round, me) + (i << 8), i);
-      ASSERT_OK(barriers.begin(group_of(g, sets[i])));
+      ASSERT_OK(g.begin_barrier(group_of(g, sets[i])));
     }
     ASSERT_OK(g.begin_barrier());
     std::reverse(mine.begin(), mine.end());
-    for (const std::size_t i : mine) ASSERT_OK(barriers.end(group_of(g, sets[i])));
+    for (const std::size_t i : mine) ASSERT_OK(g.end_barrier(group_of(g, sets[i])));
     ASSERT_OK(g.end_barrier());
     for (std::size_t i = 0; i < sets.size(); ++i) {
       for (const int from : sets[i]) {
@@ -276,18 +273,17 @@ WORLD_TEST_ON(GroupBarrier, SeveralAtOnce, shapes_from(2)) {
 // Their words are given back, so more groups than a node has room for can follow each other; made again, a group goes
 // on where it was.
 WORLD_TEST_ON(GroupBarrier, WordsAreReleased, (std::vector<Shape>{{3, 1}, {3, 2}, {5, 3}})) {
-  sync::Barriers& barriers = *RuntimeAccess::parts(g).barriers;
   const int me = static_cast<int>(index(g.rank()));
   if (me == 0 || me == g.size() - 1) {
     const auto pair = group_of(g, {0, g.size() - 1});
     for (int i = 0; i < 30; ++i) {
-      ASSERT_OK(barriers.run(pair));
-      ASSERT_OK(barriers.release(pair));
+      ASSERT_OK(g.barrier(pair));
+      ASSERT_OK(g.release(pair));
     }
-    ASSERT_OK(barriers.begin(pair));
-    EXPECT_CODE(Code::invalid_argument, barriers.release(pair));
-    ASSERT_OK(barriers.end(pair));
-    ASSERT_OK(barriers.release(pair));
+    ASSERT_OK(g.begin_barrier(pair));
+    EXPECT_CODE(Code::invalid_argument, g.release(pair));
+    ASSERT_OK(g.end_barrier(pair));
+    ASSERT_OK(g.release(pair));
   }
   ASSERT_OK(g.barrier());
 }
@@ -314,7 +310,7 @@ void merge_lists(Bytes& into, ByteView from) {
 
 WORLD_TEST(BarrierPayload, IsJoinedOfEveryRankOnce) {
   sync::Barriers& barriers = *RuntimeAccess::parts(g).barriers;
-  const launch::Group& world = RuntimeAccess::parts(g).world;
+  const launch::Group& world = *GroupAccess::of(g.world());
   const std::uint32_t add = barriers.add_combine(add_numbers), merge = barriers.add_combine(merge_lists);
   const auto memory = g.allocate(Slots::bytes(g));
   ASSERT_TRUE(memory.ok());

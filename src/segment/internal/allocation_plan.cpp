@@ -52,9 +52,9 @@ Status check_machines(const AllocationPlan& plan, const launch::Group& group, co
   };
   std::map<std::string, Machine> machines;
   for (const NodeShare& share : plan.shares) {
-    const os::MemoryLimit& limit = requests[share.leader].limit;
+    const os::MemoryLimit& limit = requests[share.first].limit;
     const auto [found, is_new] =
-        machines.emplace(nodes.machine_of[index(share.node)], Machine{share.leader, share.bytes, &limit});
+        machines.emplace(nodes.machine_of[index(share.node)], Machine{share.first, share.bytes, &limit});
     if (is_new) continue;
     found->second.bytes += share.bytes;
     if (limit.available_bytes < found->second.limit->available_bytes) found->second.limit = &limit;
@@ -74,19 +74,6 @@ Status check_machines(const AllocationPlan& plan, const launch::Group& group, co
 }
 
 }  // namespace
-
-Status check_node_leaders(const launch::Group& group, const launch::NodeMap& nodes) {
-  for (const Rank member : group.members) {
-    const NodeId node = nodes.node_of[index(member)];
-    const Rank leader = nodes.leader(node);
-    if (group.contains(leader)) continue;
-    return Status(Code::unavailable,
-                  fmt::format("allocation by a group without its node's leader needs rank {} (leader of node {}, whose "
-                              "server must map the memory) in the group, beside rank {}; allocate over a larger group",
-                              index(leader), index(node), index(member)));
-  }
-  return {};
-}
 
 Result<AllocationPlan> plan_allocation(const launch::Group& group, const launch::NodeMap& nodes,
                                        const std::vector<PartRequest>& requests) {

@@ -20,22 +20,19 @@ struct PartRequest {
   os::MemoryLimit limit;  ///< read before anybody took anything; only that of a node's first member counts
 };
 
-/// A node's file: the parts of its members one behind the other, each at a page.
+/// A node's range: the parts of its members one behind the other, each at a page.
 struct NodeShare {
   NodeId node{};
-  std::size_t leader = 0;  ///< group index of the node's lowest member: takes the range and creates the file
-  std::size_t bytes = 0;   ///< of the file; 0: there is none
+  std::size_t first = 0;  ///< group index of the node's lowest member, who claims the range and gives it back
+  std::size_t bytes = 0;  ///< of the range; 0: there is none
 };
 
 struct AllocationPlan {
   std::vector<std::size_t> share_of;   ///< by group index: which of `shares`
-  std::vector<std::size_t> offset_of;  ///< by group index: where its part begins in its node's file
+  std::vector<std::size_t> offset_of;  ///< by group index: where its part begins in its node's range
   std::vector<std::size_t> bytes_of;   ///< by group index: what it asked for
-  std::vector<NodeShare> shares;       ///< in the order of their leaders
+  std::vector<NodeShare> shares;       ///< in the order of their first members
 };
-
-/// unavailable unless the leader of every node that has a member is a member itself: its server must map the segment.
-Status check_node_leaders(const launch::Group& group, const launch::NodeMap& nodes);
 
 /// `requests` by group index. Errors: no_memory where a machine has less than its nodes' members ask for in sum
 /// (several nodes may share one machine), invalid_argument where a size makes no sense.

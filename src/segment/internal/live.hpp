@@ -16,10 +16,9 @@ struct SegmentTable::Live {
   };
 
   std::vector<Part> parts;       ///< by group index
-  bool leads = false;            ///< this rank took the node's range and gives it back
-  std::size_t range_offset = 0;  ///< of the node's file in the pool
-  std::size_t range_bytes = 0;   ///< of the node's file; 0: the node has none
-  bool mapped = false;
+  bool claimed = false;          ///< this rank took the node's range and gives it back
+  std::size_t range_offset = 0;  ///< of the node's range in the pool
+  std::size_t range_bytes = 0;   ///< of the node's range; 0: the node has none
   std::unique_ptr<transport::RegisteredMemory> registered;
   std::vector<Remote> remote;  ///< what `find_remote` knows by this allocation
 };

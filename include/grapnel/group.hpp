@@ -1,0 +1,36 @@
+// A group: a set of ranks that act together.
+//
+// Made by `Runtime::make_group` without any communication: every member names the same ranks, and collective calls of
+// one group are matched by their order. Groups may overlap; a rank may be in any number of them.
+// Threads: any.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "grapnel/export.hpp"
+#include "grapnel/types.hpp"
+
+namespace grapnel {
+
+/// Immutable, cheap to copy. Two groups of the same ranks are the same group.
+class GRAPNEL_API Group {
+ public:
+  /// Nobody. No call takes it.
+  Group() = default;
+
+  /// Ascending by rank.
+  std::span<const Rank> members() const;
+  int size() const { return static_cast<int>(members().size()); }
+  bool contains(Rank rank) const { return index_of(rank) >= 0; }
+  /// A member's place in `members`, or −1. Cost: a search by the number of members' logarithm.
+  int index_of(Rank rank) const;
+
+ private:
+  friend struct GroupAccess;  ///< the runtime
+  struct Contents;
+  std::shared_ptr<const Contents> contents_;
+};
+
+}  // namespace grapnel
