@@ -90,11 +90,13 @@ class Client final : public transport::MessageSink {
 
   bool progress() { return worker_->progress(); }
 
-  /// Makes progress until `ready()`. Errors: peer_dead.
+  /// Makes progress until `ready()`. Errors: peer_dead; timed_out when `until_ns` (the host's clock) has passed.
   template <typename Ready>
-  Status wait_until(Ready ready) {
+  Status wait_until(Ready ready, std::uint64_t until_ns = Waiting::kForever) {
     bool done = false;
-    const Status waited = waiting_.on_worker(Yielding{*this}, [&] { return (done = ready()) || !failure_.ok(); });
+    Status waited = waiting_.on_worker(
+        Yielding{*this}, [&] { return (done = ready()) || !failure_.ok(); }, until_ns);
+    if (waited.code() == Code::timed_out) return waited;
     // Remembered, so that nothing that arrives late is written to memory whose owner has been told of the failure.
     if (!waited.ok()) failure_ = waited;
     return done ? Status{} : failure_;

@@ -28,7 +28,8 @@ const char* Server::fault_of(const transport::Message& message, RequestHeader& h
   if (!read) return "is shorter than a header";
   header = *read;
   if (header.secret != launch_.job_secret()) return "does not know the job's secret";
-  if (header.origin < 0 || header.origin >= launch_.size()) return "names an origin outside the job";
+  const auto origins = static_cast<std::size_t>(launch_.size()) + launch_.nodes().node_count();
+  if (header.origin < 0 || static_cast<std::size_t>(header.origin) >= origins) return "names an origin outside the job";
   if (header.body_bytes != decoder.rest().size()) return "has a body of another length than it says";
   if (header.payload_bytes != message.payload.size()) return "has a payload of another length than it says";
   if (header.charge < header.payload_bytes || header.charge > config_.window_bytes) return "has a wrong charge";
@@ -44,6 +45,9 @@ void Server::drop(const char* fault) {
 void Server::on_message(const transport::Message& message) {
   RequestHeader header;
   if (const char* fault = fault_of(message, header)) return drop(fault);
+  if (header.origin >= launch_.size()) {
+    return execute_for_server(header, message.header.subspan(sizeof(RequestHeader)), message.payload);
+  }
   Origin& origin = origins_[static_cast<std::size_t>(header.origin)];
   origin.path = message.reply_path;
   const ByteView body = message.header.subspan(sizeof(RequestHeader));
@@ -93,6 +97,29 @@ Outcome Server::execute(Origin& origin, const Handler& handler, const RequestHea
     }
   }
   return outcome;
+}
+
+// What another server says: one-way, executed at once, counted by its link.
+void Server::execute_for_server(const RequestHeader& header, ByteView body, ByteView payload) {
+  class OneWay final : public Request {
+   public:
+    void answer(ByteView, ByteView, transport::Completion) override {}  // a server asks for none
+  };
+  const NodeId from{header.origin - launch_.size()};
+  const Handler* handler = handlers_.find(header.handler);
+  const bool fits = handler != nullptr && !handler->answers && body.size() >= handler->least_body_bytes &&
+                    body.size() <= handler->most_body_bytes;
+  OneWay request;
+  request.origin = Rank{header.origin};
+  request.body = body;
+  request.payload = payload;
+  // `retry` is for accumulates, which servers do not send.
+  if (!fits || handler->run(request) != Outcome::done) {
+    refused_.fetch_add(1, std::memory_order_relaxed);
+    base::log_warn("refused a message of node {}'s server (handler {})", index(from), header.handler);
+  }
+  handled_.fetch_add(1, std::memory_order_relaxed);
+  if (header.handler != kServerCountsHandler) links_.count_handled(from);
 }
 
 void Server::settle(Origin& origin, const Handler& handler, const RequestHeader& header, Outcome outcome) {

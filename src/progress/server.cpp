@@ -8,23 +8,18 @@
 
 namespace grapnel::progress {
 
-Bytes ServerDescription::encode() const { return base::Encoder().put(window_bytes).put_string(worker_address).take(); }
-
-Result<ServerDescription> ServerDescription::decode(ByteView bytes) {
-  base::Decoder decoder(bytes);
-  const auto window = decoder.get<std::uint64_t>();
-  const auto address = decoder.get_string();
-  if (!window || !address) return Status(Code::system, "a server's description is truncated");
-  return ServerDescription{Bytes(address->begin(), address->end()), *window};
-}
-
 Server::Server(const base::Config& config, launch::Launch& launch, Waiting& waiting)
-    : config_(config), launch_(launch), waiting_(waiting), origins_(static_cast<std::size_t>(launch.size())) {
+    : config_(config),
+      launch_(launch),
+      waiting_(waiting),
+      origins_(static_cast<std::size_t>(launch.size())),
+      links_(launch) {
   for (Origin& origin : origins_) origin.server = this;
   handlers_.add(kCountsHandler, {"counts", 0, 0, true, [](Request& request) {
                                    request.answer({}, {});
                                    return Outcome::done;
                                  }});
+  links_.add_to(handlers_);
 }
 
 Result<std::unique_ptr<Server>> Server::create(const base::Config& config, launch::Launch& launch, Waiting& waiting,
@@ -33,6 +28,7 @@ Result<std::unique_ptr<Server>> Server::create(const base::Config& config, launc
   auto worker = transport.create_worker(*server);
   if (!worker) return worker.status();
   server->worker_ = std::move(*worker);
+  server->links_.use(*server->worker_);
   return server;
 }
 
@@ -54,7 +50,8 @@ void Server::stop() {
 void Server::run() {
   base::log_set_identity(std::to_string(index(launch_.rank())) + "/server");
   while (!stopping_.load(std::memory_order_acquire)) {
-    const bool moved = worker_->progress();
+    bool moved = worker_->progress();
+    moved |= links_.move();
     if (retry_parked() || moved) continue;  // also while messages keep coming: the stripe may be free by now
     wait_for_work();
   }
@@ -70,7 +67,7 @@ void Server::wait_for_work() {
   if (config_.progress == base::ProgressMode::adaptive) {
     Waiting::Spin spin(waiting_);
     do {
-      if (worker_->progress() || stopping_.load(std::memory_order_acquire)) return;
+      if (worker_->progress() || links_.move() || stopping_.load(std::memory_order_acquire)) return;
     } while (spin.step());
   }
   sleeps_.fetch_add(1, std::memory_order_relaxed);

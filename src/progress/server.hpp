@@ -11,7 +11,7 @@
 //  3. What an origin can make the server hold is bounded by its window: a request beyond it is dropped.
 //     Memory: ranks × GRAPNEL_WINDOW_BYTES at most, and nothing while no request is parked.
 //  4. Besides answers there is at most one message of counts in flight per origin, so the server never waits for a
-//     client that waits for it.
+//     client that waits for it. What it sends to other servers has credits of its own (server_links.hpp).
 //
 // Threads: everything runs in the server's thread, but for construction, `start`, `stop` and `statistics`.
 // Source: armci-multiprotocol, section 2; thesis, chapter 2 (the server as a thread).
@@ -28,19 +28,11 @@
 #include "os/host.hpp"
 #include "progress/handlers.hpp"
 #include "progress/message.hpp"
+#include "progress/server_links.hpp"
 #include "progress/waiting.hpp"
 #include "transport/transport.hpp"
 
 namespace grapnel::progress {
-
-/// What a client must know to talk to a server; published by the node's leader.
-struct ServerDescription {
-  Bytes worker_address;
-  std::uint64_t window_bytes = 0;
-
-  Bytes encode() const;
-  static Result<ServerDescription> decode(ByteView bytes);
-};
 
 class Server final : public transport::MessageSink {
  public:
@@ -51,6 +43,12 @@ class Server final : public transport::MessageSink {
   /// Where the layers above register, before `start`.
   HandlerTable& handlers() { return handlers_; }
   ServerDescription description() const { return {worker_->address(), config_.window_bytes}; }
+
+  /// The servers of all nodes, by node, for `tell`. Before `start`.
+  void know_servers(std::vector<ServerDescription> servers) { links_.know(std::move(servers)); }
+
+  /// Sends a one-way request to another node's server (server_links.hpp). Never waits. From handlers only.
+  void tell(NodeId node, HandlerId handler, ByteView body) { links_.post(node, handler, body); }
 
   /// Starts the thread, on `cpus`: where any of the node's ranks may run (launchers bind each to a single core).
   Status start(const std::vector<int>& cpus);
@@ -93,6 +91,7 @@ class Server final : public transport::MessageSink {
   /// Null, or what is wrong with the message.
   const char* fault_of(const transport::Message& message, RequestHeader& header) const;
   void drop(const char* fault);
+  void execute_for_server(const RequestHeader& header, ByteView body, ByteView payload);
   void execute_or_park(Origin& origin, const Handler& handler, const RequestHeader& header, ByteView body,
                        ByteView payload);
   Outcome execute(Origin& origin, const Handler& handler, const RequestHeader& header, ByteView body, ByteView payload,
@@ -111,6 +110,7 @@ class Server final : public transport::MessageSink {
   Waiting& waiting_;
   HandlerTable handlers_;
   std::vector<Origin> origins_;
+  ServerLinks links_;
   std::unique_ptr<transport::Worker> worker_;  ///< goes before the origins: its last completions still find them
   std::size_t parked_origins_ = 0;
   std::atomic<bool> stopping_{false};
