@@ -29,7 +29,7 @@ Result<std::unique_ptr<Server>> Server::create(const base::Config& config, launc
   auto worker = transport.create_worker(*server);
   if (!worker) return worker.status();
   server->worker_ = std::move(*worker);
-  server->links_.use(*server->worker_);
+  server->links_.use(*server->worker_, waiting.host());
   return server;
 }
 

@@ -54,6 +54,9 @@ class Server final : public transport::MessageSink {
     links_.post(node, handler, body, payload);
   }
 
+  /// What sending one such request takes this server, ns; 0: not known yet. The server's thread only.
+  std::uint32_t message_cost_ns() const { return links_.message_cost_ns(); }
+
   /// Starts the thread, on `cpus`: where any of the node's ranks may run (launchers bind each to a single core).
   Status start(const std::vector<int>& cpus);
   /// Ends the thread; requests that arrive later are lost. Called when no rank will send any more.

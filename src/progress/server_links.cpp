@@ -1,5 +1,6 @@
 #include "progress/server_links.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -7,8 +8,14 @@
 #include "base/check.hpp"
 #include "base/codec.hpp"
 #include "base/log.hpp"
+#include "base/units.hpp"
 
 namespace grapnel::progress {
+namespace {
+
+constexpr std::uint64_t kLongest_ns = base::kSecond_ns / 10;  // a send that was interrupted says nothing
+
+}  // namespace
 
 Bytes ServerDescription::encode() const { return base::Encoder().put(window_bytes).put_string(worker_address).take(); }
 
@@ -96,6 +103,7 @@ void ServerLinks::send(Link& link, Letter letter) {
     link.connected = endpoint.ok();
     if (endpoint) link.endpoint = *endpoint;
   }
+  const std::uint64_t begin_ns = host_->now_ns();
   // The transport copies the header; a payload lives until it has left.
   const Bytes header = std::move(letter.header);
   auto payload = letter.payload.empty() ? nullptr : std::make_unique<Bytes>(std::move(letter.payload));
@@ -106,6 +114,8 @@ void ServerLinks::send(Link& link, Letter letter) {
       link.failed ? Result<transport::Sent>(Status(Code::system, "no connection"))
                   : worker_->send(link.endpoint, header, payload ? ByteView(*payload) : ByteView{}, left);
   if (sent && *sent == transport::Sent::pending) static_cast<void>(payload.release());
+  const auto cost_ns = static_cast<std::uint32_t>(std::min<std::uint64_t>(host_->now_ns() - begin_ns, kLongest_ns));
+  message_cost_ns_ = message_cost_ns_ == 0 ? cost_ns : (7 * message_cost_ns_ + cost_ns) / 8;
   // A server that cannot be reached has died, or will be found dead: the launch layer ends the job.
   if (!sent) base::log_debug("a message to another server could not be sent: {}", sent.status().to_string());
 }

@@ -20,6 +20,7 @@
 
 #include "grapnel/status.hpp"
 #include "launch/launch.hpp"
+#include "os/host.hpp"
 #include "progress/handlers.hpp"
 #include "progress/message.hpp"
 #include "transport/transport.hpp"
@@ -41,7 +42,10 @@ class ServerLinks {
 
   explicit ServerLinks(launch::Launch& launch);
 
-  void use(transport::Worker& worker) { worker_ = &worker; }
+  void use(transport::Worker& worker, os::Host& host) {
+    worker_ = &worker;
+    host_ = &host;
+  }
   void know(std::vector<ServerDescription> servers);
   void add_to(HandlerTable& handlers);
 
@@ -50,6 +54,9 @@ class ServerLinks {
 
   /// Sends what may leave; true when anything left.
   bool move();
+
+  /// What sending one message takes, ns, smoothed; 0: none was sent.
+  std::uint32_t message_cost_ns() const { return message_cost_ns_; }
 
   /// A message of that node's server has been executed here.
   void count_handled(NodeId from);
@@ -76,6 +83,8 @@ class ServerLinks {
 
   launch::Launch& launch_;
   transport::Worker* worker_ = nullptr;
+  os::Host* host_ = nullptr;
+  std::uint32_t message_cost_ns_ = 0;
   std::vector<Link> links_;  ///< by node
   std::size_t waiting_ = 0;  ///< messages in all links
   bool counts_due_ = false;

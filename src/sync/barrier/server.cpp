@@ -123,7 +123,7 @@ void BarrierServer::launch_meeting(std::uint32_t number) {
   tally.dirty = entry.dirty.load(std::memory_order_relaxed);  // ordered by the launch
   tally.most_dirty = entry.most_dirty.load(std::memory_order_relaxed);
   tally.refused = server_.statistics().refused;
-  tally.message_cost_ns = message_cost_ns_;
+  tally.message_cost_ns = server_.message_cost_ns();
   tally.delay_ns = words_.delay_ns().load(std::memory_order_relaxed);
   Bytes payload;
   const std::uint32_t combine = entry.combine.load(std::memory_order_relaxed);
@@ -171,11 +171,7 @@ void BarrierServer::end(const Name&, Meeting& meeting) {
 // ---- what meetings ask for ----
 
 void BarrierServer::send(NodeId node, const BarrierBody& body, ByteView payload) {
-  const std::uint64_t begin_ns = waiting_.host().now_ns();
   server_.tell(node, kBarrierHandler, base::bytes_of(body), payload);
-  const auto cost_ns =
-      static_cast<std::uint32_t>(std::min<std::uint64_t>(waiting_.host().now_ns() - begin_ns, 1U << 30));
-  message_cost_ns_ = message_cost_ns_ == 0 ? cost_ns : (7 * message_cost_ns_ + cost_ns) / 8;
   messages_.fetch_add(1, std::memory_order_relaxed);
 }
 

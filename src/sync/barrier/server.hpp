@@ -80,8 +80,7 @@ class BarrierServer final : MeetingHall {
   std::map<Name, Meeting> meetings_;
   std::set<Name> moved_;  ///< got a message since they were looked at
   std::set<Name> waiting_for_writes_;
-  std::uint64_t writes_seen_ = 0;      ///< applied by this server when those were last looked at
-  std::uint32_t message_cost_ns_ = 0;  ///< smoothed
+  std::uint64_t writes_seen_ = 0;  ///< applied by this server when those were last looked at
   std::atomic<std::uint64_t> messages_{0};
 };
 
