@@ -17,6 +17,7 @@ const std::string kOversubscribed = "oversubscribed/8_ranks_4_nodes";
 constexpr int kJobTimeout_s = 240;
 
 bool wants(const RmaOptions& options, const std::string& name) {
+  if (options.only_peers && name.rfind("peers/", 0) != 0) return false;
   return name.find(options.filter) != std::string::npos;
 }
 
@@ -116,8 +117,7 @@ bool run_sim(const RmaOptions& options, const OnRow& on_row) {
 
 }  // namespace
 
-std::vector<std::string> rma_rows(const std::string& filter) {
-  const RmaOptions options{.filter = filter, .effort = {}};
+std::vector<std::string> rma_rows(const RmaOptions& options) {
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {
     if (wants(options, name)) names.push_back(name);
@@ -127,16 +127,22 @@ std::vector<std::string> rma_rows(const std::string& filter) {
   }
   add(kSim);
   add(kOversubscribed);
+  for (const PeerPlace place : {PeerPlace::same_node, PeerPlace::two_hosts}) {
+    for (const PeerRow& row : peer_rows(place)) add(row.name);
+  }
   return names;
 }
 
-bool collect_rma(const RmaOptions& options, const OnRow& on_row) {
+bool collect_rma(const RmaOptions& options, const PeerSink& sink) {
+  const OnRow& on_row = sink.on_row;
   bool all_well = true;
   for (const JobKind& kind : job_kinds()) {
     if (wants_any(options, kind)) all_well &= run_job(kind, options, on_row);
   }
   if (wants(options, kSim)) all_well &= run_sim(options, on_row);
   if (wants(options, kOversubscribed)) all_well &= oversubscribed(options, on_row);
+  all_well &= collect_peers(
+      options.effort, [&](const std::string& name) { return wants(options, name); }, sink);
   return all_well;
 }
 

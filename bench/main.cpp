@@ -1,6 +1,6 @@
 // grapnel-bench: measures Grapnel beside what the machine can do, and judges.
 //
-//   grapnel-bench rma [--json FILE] [--check] [--filter TEXT] [--quick] [--runs N] [--bars FILE]
+//   grapnel-bench rma|peers [--json FILE] [--check] [--filter TEXT] [--quick] [--runs N] [--bars FILE]
 //
 // `grapnel-bench rank …` is what its jobs run.
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -59,9 +60,11 @@ Row judged(const std::vector<Bar>& bars, const Measurement& measurement) {
 }
 
 // The rows that fall short and those that are missing, one line each.
-std::vector<std::string> shortfalls(const std::vector<Row>& rows, const std::string& filter) {
+std::vector<std::string> shortfalls(const std::vector<Row>& rows, const std::set<std::string>& skipped,
+                                    const RmaOptions& options) {
   std::vector<std::string> lines;
-  for (const std::string& name : rma_rows(filter)) {
+  for (const std::string& name : rma_rows(options)) {
+    if (skipped.count(name) != 0) continue;
     const auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.measured.name == name; });
     if (row == rows.end()) {
       lines.push_back(name + ": was not measured");
@@ -86,7 +89,7 @@ bool write_json(const std::string& path, const std::vector<Row>& rows) {
 
 int run_rma(Options options) {
   options.rma.effort.pairs = options.runs > 0 ? options.runs : options.rma.effort.quick ? kPairsQuick : kPairs;
-  if (rma_rows(options.rma.filter).empty()) {
+  if (rma_rows(options.rma).empty()) {
     fmt::print(stderr, "grapnel-bench: no row of rma holds \"{}\"\n", options.rma.filter);
     return 2;
   }
@@ -94,18 +97,30 @@ int run_rma(Options options) {
   if (!bars) fail(bars.status());
   warn_of_company();
   std::vector<Row> rows;
+  std::set<std::string> skipped;
   fmt::print("{}\n", table_heading());
-  const bool all_well = collect_rma(options.rma, [&](const Measurement& measurement) {
+  const auto on_row = [&](const Measurement& measurement) {
     rows.push_back(judged(*bars, measurement));
     fmt::print("{}\n", table_line(rows.back()));
     std::fflush(stdout);
-  });
+  };
+  const auto on_skip = [&](const std::string& name, const std::string& why) {
+    skipped.insert(name);
+    fmt::print("{:<46} skipped: {}\n", name, why);
+  };
+  const bool all_well = collect_rma(options.rma, {on_row, on_skip});
   if (!all_well) fmt::print(stderr, "grapnel-bench: a job failed\n");
   if (!options.json.empty() && !write_json(options.json, rows)) return 1;
-  const auto lines = shortfalls(rows, options.rma.filter);
-  fmt::print("\n{} rows, {} short of their bars\n", rows.size(), lines.size());
+  const auto lines = shortfalls(rows, skipped, options.rma);
+  fmt::print("\n{} rows, {} short of their bars, {} skipped\n", rows.size(), lines.size(), skipped.size());
   for (const std::string& line : lines) fmt::print("  {}\n", line);
   return all_well && (lines.empty() || !options.check) ? 0 : 1;
+}
+
+void add_report(CLI::App& command, Options& options) {
+  command.add_option("--json", options.json, "write the rows there too");
+  command.add_option("--bars", options.bars, "instead of bench/bars.toml as it was built in");
+  command.add_flag("--check", options.check, "exit 1 when a row falls short of its bar");
 }
 
 void add_effort(CLI::App& command, Options& options) {
@@ -121,17 +136,19 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   Options options;
   CLI::App* const rma = app.add_subcommand("rma", "One-sided operations, inside a node and between nodes");
-  add_effort(*rma, options);
-  rma->add_option("--json", options.json, "write the rows there too");
-  rma->add_option("--bars", options.bars, "instead of bench/bars.toml as it was built in");
-  rma->add_flag("--check", options.check, "exit 1 when a row falls short of its bar");
+  CLI::App* const peers = app.add_subcommand("peers", "The rows of rma that hold us against others");
+  for (CLI::App* const command : {rma, peers}) {
+    add_effort(*command, options);
+    add_report(*command, options);
+  }
   RankOptions rank_options;
   CLI::App* const rank = app.add_subcommand("rank", "")->group("");
   rank->add_option("job", rank_options.job)->required();
   rank->add_option("--board", rank_options.board)->required();
   add_effort(*rank, options);
   CLI11_PARSE(app, argc, argv);
-  if (*rma) return run_rma(options);
+  options.rma.only_peers = peers->parsed();
+  if (*rma || *peers) return run_rma(options);
   rank_options.filter = options.rma.filter;
   rank_options.effort = options.rma.effort;
   rank_options.effort.pairs = options.runs;

@@ -5,7 +5,7 @@
 include(CMakePackageConfigHelpers)
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION include
-  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
+  FILES_MATCHING PATTERN "*.hpp")
 
 # Build tree and installed tree have the same shape, bin/ beside lib/, so one relative search path does for both.
 function(grapnel_relocatable target)
@@ -45,4 +45,24 @@ if(TARGET grapnel_shared)
     ${PROJECT_BINARY_DIR}/package/grapnelConfigVersion.cmake
     DESTINATION ${package_folder})
   install(FILES ${PROJECT_BINARY_DIR}/package/grapnel.pc DESTINATION lib/pkgconfig)
+endif()
+
+# A face goes with its headers, and with what links its archive.
+if(TARGET armci)
+  grapnel_relocatable(armci)
+  set_target_properties(armci PROPERTIES
+    VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+    INSTALL_RPATH_USE_LINK_PATH ON)
+  install(TARGETS armci LIBRARY DESTINATION lib)
+  install(TARGETS armci_static ARCHIVE DESTINATION lib)
+  install(FILES ${PROJECT_SOURCE_DIR}/include/armci.h ${PROJECT_SOURCE_DIR}/include/message.h DESTINATION include)
+
+  list(TRANSFORM MPI_C_INCLUDE_DIRS PREPEND "-I" OUTPUT_VARIABLE mpi_flags)
+  list(JOIN mpi_flags " " ARMCI_MPI_FLAGS)
+  list(JOIN MPI_C_LIBRARIES " " ARMCI_MPI_LIBRARIES)
+  foreach(package armci armci-static)
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/${package}.pc.in ${PROJECT_BINARY_DIR}/package/${package}.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/package/${package}.pc DESTINATION lib/pkgconfig)
+  endforeach()
 endif()

@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
-# Every public header compiles alone, with every compiler that is here; a .h also as C.
+# Every public header compiles alone, with every compiler that is here; a .h also as C. Those that stand on MPI take the one
+# that pkg-config finds.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 include=${1:-$root/include}
 failed=0 count=0 used=()
+mpi=$(pkg-config --cflags-only-I ompi-c 2>/dev/null || pkg-config --cflags-only-I mpich 2>/dev/null || true)
 
 compile_alone() { # compiler language standard header
   printf '#include "%s"\n' "$4" |
-    "$1" -x "$2" -std="$3" -fsyntax-only -Wall -Wextra -Wpedantic -Werror -I"$include" - ||
+    "$1" -x "$2" -std="$3" -fsyntax-only -Wall -Wextra -Wpedantic -Werror -I"$include" \
+      ${mpi//-I/-isystem } - ||
     { echo "$4 does not compile alone with $1 -std=$3" && failed=1; }
 }
 

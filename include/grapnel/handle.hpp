@@ -17,7 +17,8 @@ struct Piece {
 };
 
 /// Names nonblocking operations that one waits for together. Started operations join it until `wait`; then it is as
-/// new. An aggregate handle keeps puts, or gets, to one target and sends them together at `wait`.
+/// new. An aggregate handle keeps puts, or gets, to one target and sends them together at `wait`. A copy names the same
+/// operations; once one of the copies was waited for, the others name nothing.
 class Handle {
  public:
   Handle() = default;
@@ -26,10 +27,13 @@ class Handle {
     handle.aggregates_ = true;
     return handle;
   }
+  /// From now on started puts and gets are kept, or are not. What was started before stays joined.
+  void set_aggregating(bool keeps) { aggregates_ = keeps; }
 
  private:
   friend class HandleTable;
-  std::uint32_t id_ = 0;  ///< 0: nothing started yet
+  std::uint32_t id_ = 0;          ///< 0: nothing started yet
+  std::uint32_t generation_ = 0;  ///< of the id, so that a copy that was left behind names nothing
   bool aggregates_ = false;
 };
 

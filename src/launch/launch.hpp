@@ -1,8 +1,9 @@
 // Who is in the job and where: rank, size, node map; exchange of small values; the node's shared memory; liveness.
 //
-// Implementations: `pmix` (any PMIx launcher: `grapnel run`, mpirun, srun), `single` (no launcher: one rank), `inproc`
-// (N ranks as threads of one process, for the simulator and the thread sanitizer). Everything here is for start-up,
-// allocation and the end of the job; nothing on a communication path calls it, but for `health`.
+// Implementations: `pmix` (any PMIx launcher: `grapnel run`, mpirun, srun), `pmi1` (MPICH's mpiexec), `mpi` (over a
+// communicator, mpi_launch.hpp), `single` (no launcher: one rank), `inproc` (N ranks as threads of one process, for the
+// simulator and the thread sanitizer). Everything here is for start-up, allocation and the end of the job; nothing on a
+// communication path calls it, but for `health`.
 #pragma once
 
 #include <cstdint>
@@ -101,7 +102,8 @@ class Launch {
   virtual Status finalize() = 0;
 };
 
-/// Finds the launcher that started this process and joins the job: PMIx where its variables are set, else `single`.
+/// Finds the launcher that started this process and joins the job: PMIx where its variables are set, else PMI-1
+/// over PMI_FD, else `single`.
 /// Errors: unavailable when there are signs of a launcher that cannot be used, saying which.
 Result<std::unique_ptr<Launch>> join(const base::Config& config, os::Host& host);
 

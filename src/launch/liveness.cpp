@@ -36,8 +36,9 @@ std::string describe_death(std::uint32_t dead) {
 }
 
 Result<std::unique_ptr<Liveness>> Liveness::start(os::Host& host, LivenessWords& words, std::vector<Peer> peers,
-                                                  bool with_rank_0, EndJob end_job) {
-  std::unique_ptr<Liveness> liveness(new Liveness(host, words, std::move(peers), with_rank_0, std::move(end_job)));
+                                                  bool with_rank_0, EndJob end_job, LauncherSocket launcher) {
+  std::unique_ptr<Liveness> liveness(
+      new Liveness(host, words, std::move(peers), with_rank_0, std::move(end_job), std::move(launcher)));
   if (!liveness->stop_.valid() || !liveness->launcher_gone_.valid()) {
     return Status(Code::system, fmt::format("creating an eventfd for the watcher failed (errno {})", errno));
   }
@@ -47,12 +48,14 @@ Result<std::unique_ptr<Liveness>> Liveness::start(os::Host& host, LivenessWords&
   return liveness;
 }
 
-Liveness::Liveness(os::Host& host, LivenessWords& words, std::vector<Peer> peers, bool with_rank_0, EndJob end_job)
+Liveness::Liveness(os::Host& host, LivenessWords& words, std::vector<Peer> peers, bool with_rank_0, EndJob end_job,
+                   LauncherSocket launcher)
     : host_(host),
       words_(words),
       peers_(std::move(peers)),
       with_rank_0_(with_rank_0),
       end_job_(std::move(end_job)),
+      launcher_(std::move(launcher)),
       stop_(::eventfd(0, EFD_CLOEXEC)),
       launcher_gone_(::eventfd(0, EFD_CLOEXEC)) {}
 
@@ -80,15 +83,23 @@ void Liveness::watch() {
 }
 
 bool Liveness::sleep_until_news() {
-  std::vector<pollfd> entries = {{stop_.number(), POLLIN, 0}, {launcher_gone_.number(), POLLIN, 0}};
+  // Of the launcher's socket the hang-up alone: what it says is for the thread that asked.
+  std::vector<pollfd> entries = {
+      {stop_.number(), POLLIN, 0}, {launcher_gone_.number(), POLLIN, 0}, {launcher_.number, POLLRDHUP, 0}};
   for (const Peer& peer : peers_) {
     if (peer.connection.valid()) entries.push_back({peer.connection.number(), POLLIN, 0});
   }
   // EINTR looks like news about nothing: the caller looks and comes back.
   ::poll(entries.data(), entries.size(), kForever);
   if (is_raised(stop_)) return true;
+  if (entries[2].revents != 0) after_hang_up();
   if (is_raised(launcher_gone_)) after_launcher();
   return false;
+}
+
+void Liveness::after_hang_up() {
+  launcher_.number = -1;
+  if (!launcher_.given_away()) launcher_is_gone();
 }
 
 bool Liveness::take_news(Peer& peer) {

@@ -2,7 +2,8 @@
 //
 // Every rank of a node holds one connection to the node's leader, the leader one to each of the others. A process's end
 // closes its connections, however it ends: an end without a goodbye before it is a death. One watcher thread per rank
-// sleeps on its connections and on a hint from the launcher's library; it costs nothing until something happens.
+// sleeps on its connections and on a hint from the launcher's library, or on a hang-up of the launcher's socket; it
+// costs nothing until something happens.
 //
 // After a death:
 //   1. the watcher writes the dead rank into node memory, where `health` reads it (waiters look every 250 ms at most);
@@ -55,12 +56,17 @@ class Liveness {
     os::Connection connection;
     bool said_goodbye = false;
   };
+  /// The launcher's socket, where there is one of which a hang-up may be its end.
+  struct LauncherSocket {
+    int number = -1;
+    std::function<bool()> given_away = {};  ///< another user of it may have closed it: a hang-up means nothing
+  };
   /// Ends the whole job; `why` is empty where another rank tells it. Does not return.
   using EndJob = std::function<void(const std::string& why)>;
 
   /// Starts the watcher. `with_rank_0`: rank 0 is of this node, so that this node speaks when the launcher is gone.
   static Result<std::unique_ptr<Liveness>> start(os::Host& host, LivenessWords& words, std::vector<Peer> peers,
-                                                 bool with_rank_0, EndJob end_job);
+                                                 bool with_rank_0, EndJob end_job, LauncherSocket launcher);
   /// Stops the watcher and closes the connections.
   ~Liveness();
   Liveness(const Liveness&) = delete;
@@ -73,10 +79,12 @@ class Liveness {
   void launcher_is_gone();
 
  private:
-  Liveness(os::Host& host, LivenessWords& words, std::vector<Peer> peers, bool with_rank_0, EndJob end_job);
+  Liveness(os::Host& host, LivenessWords& words, std::vector<Peer> peers, bool with_rank_0, EndJob end_job,
+           LauncherSocket launcher);
   void watch();
   /// Sleeps until something is there; true when it is a reason to stop watching.
   bool sleep_until_news();
+  void after_hang_up();
   /// Takes what came in on one connection; true when its rank has died.
   bool take_news(Peer& peer);
   void after_death(Rank rank);
@@ -90,6 +98,7 @@ class Liveness {
   std::vector<Peer> peers_;
   const bool with_rank_0_;
   const EndJob end_job_;
+  LauncherSocket launcher_;
   os::Descriptor stop_;
   os::Descriptor launcher_gone_;
   std::unique_ptr<os::Thread> watcher_;

@@ -3,8 +3,19 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
+
+#include "base/units.hpp"
+#include "os/identity.hpp"
+
 namespace grapnel::launch {
 namespace {
+
+constexpr const char* kIntroductionKey = "grapnel.introduction";
+constexpr std::uint64_t kAbort_ns = base::kSecond_ns;
+// Launchers that are told to end a job drop what they have not read of its output yet (hydra's proxies do).
+constexpr std::uint64_t kOutput_ns = 100 * base::kMillisecond_ns;
+constexpr std::uint64_t kLook_ns = 10 * base::kMillisecond_ns;
 
 ByteView view_of(const std::string& text) { return std::as_bytes(std::span(text.data(), text.size())); }
 
@@ -40,15 +51,31 @@ void tell(std::string_view text) {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
-Status NodeLaunch::settle(const base::Config& config, Rank me, const std::vector<Introduction>& everybody,
-                          Doors doors) {
+Status NodeLaunch::meet(const base::Config& config, Rank me, int size) {
+  rank_ = me;
+  auto doors = Doors::open();
+  if (!doors) return doors.status();
+  const Introduction mine{os::machine_identity(), doors->mailbox_name, doors->listener_name, os::random_u64()};
+  GRAPNEL_TRY(publish(kIntroductionKey, mine.encode()));
+  GRAPNEL_TRY(fence());
+  std::vector<Introduction> everybody;
+  for (int rank = 0; rank < size; ++rank) {
+    const auto bytes = lookup(static_cast<Rank>(rank), kIntroductionKey);
+    if (!bytes) return bytes.status();
+    auto introduction = Introduction::decode(*bytes);
+    if (!introduction) return introduction.status();
+    everybody.push_back(std::move(*introduction));
+  }
+  return settle(config, everybody, std::move(*doors));
+}
+
+Status NodeLaunch::settle(const base::Config& config, const std::vector<Introduction>& everybody, Doors doors) {
   std::vector<std::string> machines;
   for (const Introduction& introduction : everybody) machines.push_back(introduction.machine);
-  rank_ = me;
   nodes_ = make_node_map(machines, config.nodes);
   job_secret_ = everybody.front().secret;
 
-  NodeLink::Plan plan{me, {}, job_secret_, config.pool_bytes};
+  NodeLink::Plan plan{rank_, {}, job_secret_, config.pool_bytes};
   for (const Rank rank : nodes_.ranks_of[index(node())]) {
     const Introduction& introduction = everybody[index(rank)];
     plan.ranks.push_back({rank, introduction.mailbox_name, introduction.listener_name});
@@ -57,6 +84,45 @@ Status NodeLaunch::settle(const base::Config& config, Rank me, const std::vector
   if (!link) return link.status();
   link_ = std::move(*link);
   return {};
+}
+
+Status NodeLaunch::watch(Liveness::EndJob end_job, Liveness::LauncherSocket launcher) {
+  const bool with_rank_0 = node() == NodeId{0};
+  auto liveness = Liveness::start(host_, link_->liveness_words(), link_->take_peers(), with_rank_0, std::move(end_job),
+                                  std::move(launcher));
+  if (!liveness) return liveness.status();
+  liveness_ = std::move(*liveness);
+  return {};
+}
+
+Status NodeLaunch::death_or(Status failure) {
+  const std::uint64_t end_ns = host_.now_ns() + kGrace_ns + kAbort_ns;
+  os::Word never{0};
+  while (liveness_ != nullptr && host_.now_ns() < end_ns) {
+    GRAPNEL_TRY(health());
+    host_.wait(never, 0, kLook_ns);
+  }
+  return failure;
+}
+
+void NodeLaunch::announce() {
+  // Release, partner: the watchers' acquiring look at it (Liveness::after_death).
+  if (link_) link_->liveness_words().announced.store(1, std::memory_order_release);
+}
+
+void NodeLaunch::leave_after(int exit_code, const std::function<void()>& tell_launcher) {
+  os::Word never{0};
+  host_.wait(never, 0, kOutput_ns);
+  std::atomic<bool> told{false};
+  const auto teller = host_.start("grapnel-abort", {}, [&] {
+    tell_launcher();
+    told.store(true, std::memory_order_release);  // partner: the look below
+  });
+  const std::uint64_t end_ns = host_.now_ns() + kAbort_ns;
+  while (teller.ok() && !told.load(std::memory_order_acquire) && host_.now_ns() < end_ns) {
+    host_.wait(never, 0, kLook_ns);
+  }
+  ::_exit(exit_code);  // before the thread is joined
 }
 
 Status NodeLaunch::send_descriptor(Rank to, std::uint64_t tag, const os::Descriptor& descriptor) {

@@ -1,8 +1,10 @@
-// What the launches of real processes have in common: node map, node memory, pool, descriptors, health.
+// What the launches of real processes have in common: introductions, node map, node memory, pool, descriptors, health,
+// the watcher.
 //
-// `pmix` and `single` add how ranks find each other and how the job ends.
+// `pmix`, `pmi1`, `mpi` and `single` add how values are exchanged and how the job ends.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -43,13 +45,32 @@ class NodeLaunch : public Launch {
  protected:
   explicit NodeLaunch(os::Host& host) : host_(host) {}
 
-  /// Collective over the node: node map, node memory and pool from what everybody said.
-  Status settle(const base::Config& config, Rank me, const std::vector<Introduction>& everybody, Doors doors);
+  /// Collective over the job: everybody's introduction by publish, fence and lookup, which must work by now; then node
+  /// map, node memory and pool.
+  Status meet(const base::Config& config, Rank me, int size);
+
+  /// Starts the watcher, which calls `end_job` after a death that the launcher does not answer (liveness.hpp).
+  Status watch(Liveness::EndJob end_job, Liveness::LauncherSocket launcher = {});
+
+  /// A failed or interrupted call of the launcher is mostly the first sign of a death; the watcher knows its name a
+  /// moment later. Waits for that moment; answers the death, or `failure` when there is none.
+  Status death_or(Status failure);
+
+  /// From now on whoever of this node sees our end need not tell why.
+  void announce();
+
+  /// Gives the launcher a moment to pass on the message that this rank has just printed, lets `tell_launcher` run for a
+  /// second at most, as launchers can hang, and exits.
+  [[noreturn]] void leave_after(int exit_code, const std::function<void()>& tell_launcher);
 
   os::Host& host_;
   std::unique_ptr<NodeLink> link_;
+  std::unique_ptr<Liveness> liveness_;  ///< once `watch` has succeeded
 
  private:
+  /// Collective over the node: node map, node memory and pool from what everybody said.
+  Status settle(const base::Config& config, const std::vector<Introduction>& everybody, Doors doors);
+
   Rank rank_{};
   NodeMap nodes_;
   std::uint64_t job_secret_ = 0;

@@ -9,22 +9,17 @@
 #include <pmix.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
 
-#include "base/log.hpp"
 #include "base/units.hpp"
 #include "launch/node_launch.hpp"
-#include "os/identity.hpp"
 
 namespace grapnel::launch {
 namespace {
 
-constexpr const char* kIntroductionKey = "grapnel.introduction";
-constexpr std::uint64_t kAbort_ns = base::kSecond_ns;
 constexpr std::uint64_t kAnswer_ns = 5 * base::kSecond_ns;
 
 Status pmix_failure(const char* what, pmix_status_t code) {
@@ -57,6 +52,25 @@ struct Value {
     if (value != nullptr) PMIX_VALUE_RELEASE(value);
   }
 };
+
+Status no_server(pmix_status_t code) {
+  const Status failure = pmix_failure("joining the job that the PMIX_ variables of the environment name", code);
+  return Status(Code::unavailable, failure.message());
+}
+
+Result<int> job_size_of(const pmix_proc_t& me) {
+  pmix_proc_t everybody;
+  PMIX_LOAD_PROCID(&everybody, me.nspace, PMIX_RANK_WILDCARD);
+  Value size;
+  if (const auto code = PMIx_Get(&everybody, PMIX_JOB_SIZE, nullptr, 0, &size.value); code != PMIX_SUCCESS) {
+    return pmix_failure("asking for the number of ranks", code);
+  }
+  pmix_status_t status = PMIX_SUCCESS;
+  int ranks = 0;
+  PMIX_VALUE_GET_NUMBER(status, size.value, ranks, int);
+  if (status != PMIX_SUCCESS || ranks <= 0) return pmix_failure("reading the number of ranks", status);
+  return ranks;
+}
 
 // PMIx's thread, when the server's connection ends.
 void server_lost(std::size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t info[], std::size_t info_count,
@@ -115,21 +129,9 @@ class PmixLaunch final : public NodeLaunch {
 
   Status start(const base::Config& config) {
     GRAPNEL_TRY(connect());
-    auto doors = Doors::open();
-    if (!doors) return doors.status();
-    const Introduction mine{os::machine_identity(), doors->mailbox_name, doors->listener_name, os::random_u64()};
-    GRAPNEL_TRY(publish(kIntroductionKey, mine.encode()));
-    GRAPNEL_TRY(fence());
-    std::vector<Introduction> everybody;
-    for (std::uint32_t rank = 0; rank < job_size_; ++rank) {
-      auto bytes = lookup(static_cast<Rank>(rank), kIntroductionKey);
-      if (!bytes) return bytes.status();
-      auto introduction = Introduction::decode(*bytes);
-      if (!introduction) return introduction.status();
-      everybody.push_back(std::move(*introduction));
-    }
-    GRAPNEL_TRY(settle(config, static_cast<Rank>(me_.rank), everybody, std::move(*doors)));
-    return watch();
+    GRAPNEL_TRY(meet(config, static_cast<Rank>(me_.rank), job_size_));
+    GRAPNEL_TRY(watch([this](const std::string& why) { end_job(1, why, why); }));
+    return hear_of_the_servers_end();
   }
 
   std::string description() const override { return fmt::format("pmix ({})", launcher_); }
@@ -146,13 +148,13 @@ class PmixLaunch final : public NodeLaunch {
   }
 
   Status fence() override {
-    if (const auto code = PMIx_Commit(); code != PMIX_SUCCESS) return why_failed("a fence", code);
+    if (const auto code = PMIx_Commit(); code != PMIX_SUCCESS) return death_or(pmix_failure("a fence", code));
     bool collect = true;
     Info directive(PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
     pmix_proc_t everybody;
     PMIX_LOAD_PROCID(&everybody, me_.nspace, PMIX_RANK_WILDCARD);
     const auto code = PMIx_Fence(&everybody, 1, directive.get(), 1);
-    return code == PMIX_SUCCESS ? Status() : why_failed("a fence", code);
+    return code == PMIX_SUCCESS ? Status() : death_or(pmix_failure("a fence", code));
   }
 
   Result<Bytes> lookup(Rank rank, std::string_view key) override {
@@ -166,14 +168,13 @@ class PmixLaunch final : public NodeLaunch {
       return Status(Code::invalid_argument,
                     fmt::format("rank {} has published nothing under \"{}\"", static_cast<int>(rank), key));
     }
-    if (code != PMIX_SUCCESS) return why_failed("looking up a value", code);
+    if (code != PMIX_SUCCESS) return death_or(pmix_failure("looking up a value", code));
     const auto* bytes = reinterpret_cast<const std::byte*>(got.value->data.bo.bytes);
     return Bytes(bytes, bytes + got.value->data.bo.size);
   }
 
   [[noreturn]] void abort(int exit_code, const std::string& why) override {
-    // Whoever of this node sees our end need not tell it again.
-    if (link_) link_->liveness_words().announced.store(1, std::memory_order_release);
+    announce();
     end_job(exit_code, fmt::format("rank {}: {}", me_.rank, why), why);
   }
 
@@ -190,20 +191,13 @@ class PmixLaunch final : public NodeLaunch {
 
  private:
   Status connect() {
-    if (const auto code = PMIx_Init(&me_, nullptr, 0); code != PMIX_SUCCESS) {
-      Status failure = pmix_failure("joining the job that the PMIX_ variables of the environment name", code);
-      return Status(Code::unavailable, failure.message());
-    }
+    if (const auto code = PMIx_Init(&me_, nullptr, 0); code != PMIX_SUCCESS) return no_server(code);
     initialized_ = true;
+    const auto size = job_size_of(me_);
+    if (!size) return size.status();
+    job_size_ = *size;
     pmix_proc_t everybody;
     PMIX_LOAD_PROCID(&everybody, me_.nspace, PMIX_RANK_WILDCARD);
-    Value size;
-    if (const auto code = PMIx_Get(&everybody, PMIX_JOB_SIZE, nullptr, 0, &size.value); code != PMIX_SUCCESS) {
-      return pmix_failure("asking for the number of ranks", code);
-    }
-    PMIX_VALUE_GET_NUMBER(number_status_, size.value, job_size_, std::uint32_t);
-    if (number_status_ != PMIX_SUCCESS || job_size_ == 0)
-      return pmix_failure("reading the number of ranks", number_status_);
     launcher_ = launcher_name(everybody);
     return {};
   }
@@ -221,13 +215,7 @@ class PmixLaunch final : public NodeLaunch {
     return "unnamed launcher";
   }
 
-  Status watch() {
-    const bool with_rank_0 = node() == NodeId{0};
-    auto liveness = Liveness::start(host_, link_->liveness_words(), link_->take_peers(), with_rank_0,
-                                    [this](const std::string& why) { end_job(1, why, why); });
-    if (!liveness) return liveness.status();
-    liveness_ = std::move(*liveness);
-
+  Status hear_of_the_servers_end() {
     pmix_status_t lost = PMIX_ERR_LOST_CONNECTION;
     Info object(PMIX_EVENT_RETURN_OBJECT, liveness_.get(), PMIX_POINTER);
     const auto answer = std::make_shared<Answer>();
@@ -250,50 +238,32 @@ class PmixLaunch final : public NodeLaunch {
     liveness_.reset();
   }
 
-  // A failed call of PMIx is mostly the first sign of a death; the watcher knows its name a moment later.
-  Status why_failed(const char* what, pmix_status_t code) {
-    const std::uint64_t end_ns = host_.now_ns() + kGrace_ns + kAbort_ns;
-    os::Word never{0};
-    while (liveness_ != nullptr && host_.now_ns() < end_ns) {
-      GRAPNEL_TRY(health());
-      host_.wait(never, 0, 10 * base::kMillisecond_ns);
-    }
-    return pmix_failure(what, code);
-  }
-
   /// Ends the job with `line` as its message, or silently where it is empty. `grapnel run` prints `why` with the rank
   /// itself.
   [[noreturn]] void end_job(int exit_code, const std::string& line, const std::string& why) {
+    if (line.empty()) ::_exit(exit_code);
     const bool launcher_speaks = launcher_ == "grapnel run" && why != describe_death(kLauncherGone);
-    if (!line.empty() && !launcher_speaks) tell(line + "; the job ends");
-    if (!line.empty()) {
-      // PMIx_Abort waits for the server's answer; a server that hangs must not keep us.
-      std::atomic<bool> answered{false};
-      auto caller = host_.start("grapnel-abort", {}, [&] {
-        PMIx_Abort(exit_code, why.c_str(), nullptr, 0);
-        answered.store(true, std::memory_order_release);
-      });
-      const std::uint64_t end_ns = host_.now_ns() + kAbort_ns;
-      os::Word never{0};
-      while (caller.ok() && !answered.load(std::memory_order_acquire) && host_.now_ns() < end_ns) {
-        host_.wait(never, 0, 10 * base::kMillisecond_ns);
-      }
-      ::_exit(exit_code);  // before the thread is joined
-    }
-    ::_exit(exit_code);
+    if (!launcher_speaks) tell(line + "; the job ends");
+    leave_after(exit_code, [&] { PMIx_Abort(exit_code, why.c_str(), nullptr, 0); });
   }
 
   pmix_proc_t me_{};
-  std::uint32_t job_size_ = 0;
-  pmix_status_t number_status_ = PMIX_SUCCESS;
+  int job_size_ = 0;
   std::string launcher_;
   bool initialized_ = false;
-  std::unique_ptr<Liveness> liveness_;
   std::size_t handler_ = 0;
   bool handler_registered_ = false;
 };
 
 }  // namespace
+
+Result<int> pmix_job_size() {
+  pmix_proc_t me{};
+  if (const auto code = PMIx_Init(&me, nullptr, 0); code != PMIX_SUCCESS) return no_server(code);
+  auto size = job_size_of(me);
+  PMIx_Finalize(nullptr, 0);
+  return size;
+}
 
 Result<std::unique_ptr<Launch>> join_pmix(const base::Config& config, os::Host& host) {
   auto launch = std::make_unique<PmixLaunch>(host);

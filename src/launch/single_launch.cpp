@@ -7,7 +7,6 @@
 #include <mutex>
 
 #include "launch/node_launch.hpp"
-#include "os/identity.hpp"
 
 namespace grapnel::launch {
 namespace {
@@ -17,12 +16,7 @@ class SingleLaunch final : public NodeLaunch {
  public:
   explicit SingleLaunch(os::Host& host) : NodeLaunch(host) {}
 
-  Status start(const base::Config& config) {
-    auto doors = Doors::open();
-    if (!doors) return doors.status();
-    const Introduction mine{os::machine_identity(), doors->mailbox_name, doors->listener_name, os::random_u64()};
-    return settle(config, Rank{0}, {mine}, std::move(*doors));
-  }
+  Status start(const base::Config& config) { return meet(config, Rank{0}, 1); }
 
   std::string description() const override { return "single"; }
 

@@ -1,4 +1,4 @@
-// A range of addresses, set aside at start, in which the ranks of a node map every segment at the same address.
+// A range of addresses, set aside at start, in which the ranks of a node map shared memory at the same address.
 //
 // The range is reserved with PROT_NONE and no memory behind it. The ranks of one process (simulated worlds) share one
 // pool object, so a mapping is counted and goes when its last user unmaps it. Any thread.

@@ -3,23 +3,28 @@
 namespace grapnel {
 
 rma::Operation& HandleTable::of(Handle& handle) {
-  if (handle.id_ == 0) {
-    if (free_.empty()) {
-      operations_.emplace_back();
-      free_.push_back(static_cast<std::uint32_t>(operations_.size()));
-    }
-    handle.id_ = free_.back();
-    free_.pop_back();
+  if (rma::Operation* known = find(handle)) return *known;
+  if (free_.empty()) {
+    slots_.emplace_back();
+    free_.push_back(static_cast<std::uint32_t>(slots_.size()));
   }
-  return operations_[handle.id_ - 1];
+  handle.id_ = free_.back();
+  free_.pop_back();
+  Slot& slot = slots_[handle.id_ - 1];
+  handle.generation_ = slot.generation;
+  return slot.operation;
 }
 
 rma::Operation* HandleTable::find(const Handle& handle) {
-  return handle.id_ == 0 || handle.id_ > operations_.size() ? nullptr : &operations_[handle.id_ - 1];
+  if (handle.id_ == 0 || handle.id_ > slots_.size()) return nullptr;
+  Slot& slot = slots_[handle.id_ - 1];
+  return slot.generation == handle.generation_ ? &slot.operation : nullptr;
 }
 
 void HandleTable::release(Handle& handle) {
-  operations_[handle.id_ - 1] = rma::Operation{};
+  Slot& slot = slots_[handle.id_ - 1];
+  slot.operation = rma::Operation{};
+  ++slot.generation;
   free_.push_back(handle.id_);
   handle.id_ = 0;
 }

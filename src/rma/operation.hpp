@@ -46,15 +46,19 @@ namespace grapnel {
 class HandleTable {
  public:
   rma::Operation& of(Handle& handle);
-  /// Null for a handle that nothing was started on.
+  /// Null for a handle that nothing was started on, or a copy of one that was released.
   rma::Operation* find(const Handle& handle);
   static bool aggregates(const Handle& handle) { return handle.aggregates_; }
   /// The handle is as new; its number may be used again.
   void release(Handle& handle);
-  std::size_t in_use() const { return operations_.size() - free_.size(); }
+  std::size_t in_use() const { return slots_.size() - free_.size(); }
 
  private:
-  std::deque<rma::Operation> operations_;
+  struct Slot {
+    rma::Operation operation;
+    std::uint32_t generation = 0;  ///< how often the number was released
+  };
+  std::deque<Slot> slots_;
   std::vector<std::uint32_t> free_;
 };
 

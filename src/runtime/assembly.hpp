@@ -28,7 +28,10 @@ struct Foundation {
 /// Collective. Errors: whatever a layer's start answers; then nothing is left of it.
 Result<std::unique_ptr<Runtime>> assemble(Foundation foundation);
 
-/// The machine this process runs on: joins the launcher, takes UCX. Settings come from the environment.
-Result<Foundation> real_foundation();
+/// How a process joins its job. A face that stands on MPI hands over launch::join_mpi with its communicator.
+using Join = std::function<Result<std::unique_ptr<launch::Launch>>(const base::Config&, os::Host&)>;
+
+/// The machine this process runs on: settings from the environment, UCX, and the job that `join` finds. Collective.
+Result<Foundation> real_foundation(const Join& join = launch::join);
 
 }  // namespace grapnel::runtime

@@ -25,14 +25,14 @@ Result<std::shared_ptr<transport::Transport>> make_transport(const base::Config&
 
 }  // namespace
 
-Result<Foundation> real_foundation() {
+Result<Foundation> real_foundation(const Join& join) {
   auto config = base::Config::from_environment();
   if (!config) return config.status();
   base::log_set_level(level_of(config->log));
   Foundation foundation;
   foundation.config = *config;
   foundation.host = os::make_real_host();
-  auto joined = launch::join(foundation.config, *foundation.host);
+  auto joined = join(foundation.config, *foundation.host);
   if (!joined) return joined.status();
   foundation.launch = std::move(*joined);
   base::log_set_identity(std::to_string(index(foundation.launch->rank())));

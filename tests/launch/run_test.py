@@ -1,9 +1,6 @@
 """The launcher as users meet it: start-up, exit codes, output, signals, and kill -9 of anything.
 
 run_test.py --tool BIN/grapnel --probe BIN/launch_probe [--kills 20] [--seed N] [unittest arguments]
-
-Every test has a TMPDIR of its own that must be empty at the end, and marks its processes by a variable of the
-environment, by which those that were left behind are found.
 """
 import argparse
 import os
@@ -12,98 +9,11 @@ import random
 import re
 import shutil
 import signal
-import subprocess
 import sys
-import tempfile
 import time
-import unittest
-import uuid
 
-OPTIONS = None
-MARK = "GRAPNEL_TEST_MARK"
-
-
-def marked_processes(mark):
-    wanted = f"{MARK}={mark}".encode()
-    found = []
-    for name in os.listdir("/proc"):
-        if not name.isdigit() or int(name) == os.getpid():
-            continue
-        try:
-            with open(f"/proc/{name}/environ", "rb") as environment:
-                if wanted in environment.read().split(b"\0"):
-                    found.append(int(name))
-        except OSError:
-            pass
-    return found
-
-
-def our_shared_files():
-    return {name for name in os.listdir("/dev/shm") if "grapnel" in name or "pmix" in name}
-
-
-class Case(unittest.TestCase):
-    def setUp(self):
-        self.mark = uuid.uuid4().hex
-        self.folder = tempfile.mkdtemp(prefix="launch-test-")
-        self.shared = our_shared_files()
-        self.environment = dict(os.environ, TMPDIR=self.folder, OMPI_ALLOW_RUN_AS_ROOT="1",
-                                OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-        self.environment[MARK] = self.mark
-        for name in ("GRAPNEL_NODES", "SLURM_JOB_ID"):
-            self.environment.pop(name, None)
-
-    def tearDown(self):
-        left = marked_processes(self.mark)
-        for process in left:
-            os.kill(process, signal.SIGKILL)
-        files = os.listdir(self.folder)
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.assertEqual(left, [], "processes were left behind")
-        self.assertEqual(files, [], "files were left in TMPDIR")
-        self.assertEqual(our_shared_files() - self.shared, set(), "files were left in /dev/shm")
-
-    def start(self, *arguments, launcher=None, **more):
-        command = list(launcher or [OPTIONS.tool, "run"]) + [str(a) for a in arguments]
-        more.setdefault("stdin", subprocess.DEVNULL)
-        return subprocess.Popen(command, env=self.environment, text=True, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, **more)
-
-    def run_job(self, *arguments, timeout=60, **more):
-        text = more.pop("input", None)
-        if text is not None:
-            more["stdin"] = subprocess.PIPE
-        job = self.start(*arguments, **more)
-        out, err = job.communicate(text, timeout=timeout)
-        return job.returncode, out, err
-
-    def start_staying(self, how, ranks, nodes, launcher=None):
-        """A job whose ranks wait for what happens; answers it and the ranks' process numbers."""
-        arguments = ["-n", ranks] + (["--nodes", nodes] if launcher is None else [])
-        if launcher is not None:
-            self.environment["GRAPNEL_NODES"] = str(nodes)
-        job = self.start(*arguments, OPTIONS.probe, "stay", how, launcher=launcher)
-        ranks_of = {}
-        while len(ranks_of) < ranks:
-            line = job.stdout.readline()
-            if not line:
-                self.fail(f"the job ended early: {job.communicate()[1]}")
-            match = re.fullmatch(r"ready (\d+) (\d+)\n", line)
-            if match:
-                ranks_of[int(match[1])] = int(match[2])
-        return job, ranks_of
-
-    def finish(self, job, limit_s=5):
-        """Everything has to be over in that time; answers the exit code and stderr."""
-        begin = time.monotonic()
-        try:
-            _, err = job.communicate(timeout=limit_s)
-        except subprocess.TimeoutExpired:
-            self.fail(f"still there after {limit_s} s: {marked_processes(self.mark)}")
-        while marked_processes(self.mark) and time.monotonic() - begin < limit_s:
-            time.sleep(0.01)
-        self.assertEqual(marked_processes(self.mark), [], f"still there after {limit_s} s")
-        return job.returncode, err
+import jobs
+from jobs import OPTIONS, Case
 
 
 class StartUp(Case):
@@ -134,22 +44,6 @@ class StartUp(Case):
         for ranks, nodes in ((1, 1), (3, 2), (8, 3)):
             with self.subTest(ranks=ranks, nodes=nodes):
                 self.check(ranks, nodes, [mpirun, "--oversubscribe"])
-
-    def test_hand_over(self):
-        if shutil.which("mpirun") is None or shutil.which("mpirun.openmpi") is None:
-            self.skipTest("there is no mpirun here")
-        code, out, err = self.run_job("--mpi", "-n", 2, "--nodes", 2, "--", OPTIONS.probe, "check")
-        self.assertEqual(code, 0, out + err)
-        self.assertIn("handing over to", err)
-        self.assertEqual(out.count("of 2 under pmix (mpirun)"), 2, out)
-
-    def test_hydra_is_refused_in_words(self):
-        hydra = shutil.which("mpiexec.hydra")
-        if hydra is None:
-            self.skipTest("there is no mpiexec.hydra here")
-        code, out, err = self.run_job("-n", 2, OPTIONS.probe, launcher=[hydra])
-        self.assertNotEqual(code, 0)
-        self.assertIn("grapnel run", out + err)
 
     def test_single(self):
         code, out, _ = self.run_job("check", launcher=[OPTIONS.probe])
@@ -333,12 +227,6 @@ class Kill(Case):
         self.assertEqual(message, "grapnel run: rank 1 exited with code 7; the job ends\n")
         self.assertEqual(self.finish(job), (7, ""))
 
-    def remove_folder_of_mpirun(self):
-        # Open MPI leaves its own session folder behind when a job dies; it must hold nothing of ours.
-        for name in os.listdir(self.folder):
-            self.assertTrue(name.startswith("ompi."), name)
-            shutil.rmtree(os.path.join(self.folder, name))
-
     def test_random_kills(self):
         seed = OPTIONS.seed if OPTIONS.seed is not None else random.randrange(1 << 32)
         print(f"random kills: --seed {seed} --kills {OPTIONS.kills}", file=sys.stderr)
@@ -413,14 +301,12 @@ class Info(Case):
 
 
 def main():
-    global OPTIONS
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--tool", required=True)
-    parser.add_argument("--probe", required=True)
-    parser.add_argument("--kills", type=int, default=20, help="random kills; a soak takes 100")
-    parser.add_argument("--seed", type=int)
-    OPTIONS, rest = parser.parse_known_args()
-    unittest.main(argv=[sys.argv[0]] + rest)
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--tool", required=True)
+    arguments.add_argument("--probe", required=True)
+    arguments.add_argument("--kills", type=int, default=20, help="random kills; a soak takes 100")
+    arguments.add_argument("--seed", type=int)
+    jobs.main(arguments)
 
 
 if __name__ == "__main__":

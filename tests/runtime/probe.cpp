@@ -19,6 +19,8 @@ using grapnel::Status;
 
 Rank neighbour(const Runtime& g) { return Rank{(static_cast<int>(grapnel::index(g.rank())) + 1) % g.size()}; }
 
+Rank previous(const Runtime& g) { return Rank{(static_cast<int>(grapnel::index(g.rank())) + g.size() - 1) % g.size()}; }
+
 // One round of what this rank does; a failure ends the rounds.
 Status one_round(Runtime& g, const std::string& how, const grapnel::Memory& memory, std::vector<std::byte>& block) {
   const Rank next = neighbour(g);
@@ -38,6 +40,21 @@ Status one_round(Runtime& g, const std::string& how, const grapnel::Memory& memo
   if (how == "allocate") {
     const auto more = g.allocate(4096);
     return more ? g.free(*more) : more.status();
+  }
+  if (how == "group") {  // the even ranks, the odd ones
+    std::vector<Rank> alike;
+    for (int rank = static_cast<int>(grapnel::index(g.rank())) % 2; rank < g.size(); rank += 2)
+      alike.push_back(Rank{rank});
+    const auto group = g.make_group(alike);
+    const auto more = g.allocate(*group, 4096);
+    return more ? g.free(*group, *more) : more.status();
+  }
+  if (how == "notify") {
+    const Status told = g.notify(next);
+    return told.ok() ? g.wait_notify(previous(g)).status() : told;
+  }
+  if (how == "signal") {
+    return g.put_and_signal(block.data(), memory.on(next), block.size() / 2, memory.on(next), 1, next);
   }
   volatile double sink = 0;
   for (int i = 0; i < 1000000; ++i) sink = i;

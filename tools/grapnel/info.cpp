@@ -25,7 +25,8 @@ Section build_section() {
            {"version", GRAPNEL_VERSION},
            {"compiler", compiler()},
            {"type", GRAPNEL_BUILD_TYPE},
-           {"sanitizers", GRAPNEL_SANITIZERS}}};
+           {"sanitizers", GRAPNEL_SANITIZERS},
+           {"MPI of the faces", GRAPNEL_MPI}}};
 }
 
 std::string list_of(const std::vector<Rank>& ranks) {

@@ -15,7 +15,9 @@ CLI::App* add_run(CLI::App& app, grapnel::tool::RunOptions& options) {
   run->add_option("--nodes", options.nodes, "split each machine into this many virtual nodes");
   run->add_flag("--label", options.label, "begin each line of output with its rank");
   run->add_flag("--mpi", options.mpi, "the program calls MPI_Init: start it with srun or mpirun");
-  run->add_option("--hosts", options.hosts, "run on these hosts (a,b,…), with srun or mpirun");
+  run->add_option("--hosts", options.hosts, "run on these hosts (a,b or a:2,b:1), with srun or mpirun");
+  run->add_option("--launcher", options.launcher,
+                  "hand over to this launcher (mpirun.openmpi, mpiexec.mpich, srun, …)");
   run->add_option("--timeout", options.timeout_s, "end the job after this many seconds");
   run->prefix_command();  // from the first word that is no option of ours, everything belongs to the program
   return run;

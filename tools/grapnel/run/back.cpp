@@ -43,6 +43,8 @@ Result<std::vector<std::string>> environment_for(int rank, const RunOptions& opt
   auto added = server.environment_of(rank);
   if (!added) return added.status();
   for (const std::string& variable : *added) set_variable(environment, variable);
+  // For whoever must know that there are others but does not speak PMIx (launch/launcher_signs.hpp).
+  set_variable(environment, fmt::format("GRAPNEL_RUN_RANKS={}", options.ranks));
   if (options.nodes > 0) set_variable(environment, fmt::format("GRAPNEL_NODES={}", options.nodes));
   return environment;
 }

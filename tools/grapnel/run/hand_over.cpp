@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -19,16 +20,76 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
+enum class Family { open_mpi, hydra, slurm };
+
+struct Launcher {
+  std::string name;  ///< as it was asked for: launchers look for their helpers beside a name with a path
+  std::string path;
+  Family family = Family::open_mpi;
+};
+
 bool in_slurm() { return std::getenv("SLURM_JOB_ID") != nullptr; }
 
-// "mpirun" may be Open MPI's or MPICH's; they agree on hardly an option.
-bool is_hydra(const std::string& path) {
+// "mpirun" may be Open MPI's or MPICH's; they agree on hardly an option. What is neither is taken for Open MPI's, whose
+// options PRRTE understands, too.
+Family family_of(const std::string& path) {
   const std::string command = fmt::format("'{}' --version 2>/dev/null", path);
   const std::unique_ptr<FILE, int (*)(FILE*)> answer(::popen(command.c_str(), "r"), ::pclose);
   std::string text;
   char line[256];
   while (answer && std::fgets(line, sizeof line, answer.get()) != nullptr) text += line;
-  return text.find("HYDRA") != std::string::npos;
+  if (text.find("HYDRA") != std::string::npos || text.find("Intel(R) MPI") != std::string::npos) return Family::hydra;
+  return text.rfind("slurm", 0) == 0 ? Family::slurm : Family::open_mpi;
+}
+
+// The one that the user names; else Slurm's own inside a Slurm job; else whichever is here.
+Result<Launcher> choose_launcher(const RunOptions& options) {
+  std::vector<std::string> names = {"mpirun", "mpirun.openmpi", "mpiexec", "mpiexec.mpich", "mpiexec.hydra"};
+  if (in_slurm()) names.insert(names.begin(), "srun");
+  if (!options.launcher.empty()) names = {options.launcher};
+  for (const std::string& name : names) {
+    const auto path = find_program(name);
+    if (path) return Launcher{name, *path, family_of(*path)};
+    if (!options.launcher.empty()) return path.status();
+  }
+  return Status(
+      Code::unavailable,
+      "this job needs a launcher for MPI or several hosts, and there is neither srun nor mpirun nor mpiexec in "
+      "PATH");
+}
+
+std::vector<std::string> hosts_of(const RunOptions& options) {
+  std::vector<std::string> hosts;
+  for (std::string_view rest = options.hosts; !rest.empty();) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    if (comma > 0) hosts.emplace_back(rest.substr(0, comma));
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  return hosts;
+}
+
+// "a:2,b:1". Where no host says how many ranks it takes, each takes its part, in blocks, the first ones one more: left
+// alone, Open MPI would fill one host after another, and hydra deal the ranks out like cards.
+std::string hosts_with_slots(const RunOptions& options) {
+  const std::vector<std::string> hosts = hosts_of(options);
+  const bool as_given = options.hosts.find(':') != std::string::npos;
+  const auto ranks = static_cast<std::size_t>(options.ranks);
+  std::string list;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const std::size_t slots = ranks / hosts.size() + (i < ranks % hosts.size() ? 1 : 0);
+    if (!as_given && slots == 0) break;
+    list += fmt::format("{}{}", list.empty() ? "" : ",", as_given ? hosts[i] : fmt::format("{}:{}", hosts[i], slots));
+  }
+  return list;
+}
+
+// srun takes names alone.
+std::string hosts_without_slots(const RunOptions& options) {
+  std::string list;
+  for (const std::string& host : hosts_of(options)) {
+    list += fmt::format("{}{}", list.empty() ? "" : ",", host.substr(0, host.find(':')));
+  }
+  return list;
 }
 
 // Settings that the ranks on other hosts must see.
@@ -47,8 +108,8 @@ void append(Arguments& arguments, const Arguments& more) {
 }
 
 Arguments for_srun(const RunOptions& options) {
-  Arguments arguments = {"srun", "--mpi=pmix", "-n", std::to_string(options.ranks)};
-  if (!options.hosts.empty()) append(arguments, {"-w", options.hosts});
+  Arguments arguments = {"--mpi=pmix", "-n", std::to_string(options.ranks)};
+  if (!options.hosts.empty()) append(arguments, {"-w", hosts_without_slots(options)});
   if (options.label) arguments.push_back("--label");
   if (options.timeout_s > 0) {
     append(arguments, {"-t", std::to_string(static_cast<int>(std::ceil(options.timeout_s / 60)))});
@@ -57,9 +118,9 @@ Arguments for_srun(const RunOptions& options) {
 }
 
 Arguments for_open_mpi(const RunOptions& options) {
-  Arguments arguments = {"mpirun", "-n", std::to_string(options.ranks), "--oversubscribe"};
+  Arguments arguments = {"-n", std::to_string(options.ranks), "--oversubscribe"};
   if (::geteuid() == 0) arguments.push_back("--allow-run-as-root");
-  if (!options.hosts.empty()) append(arguments, {"--host", options.hosts});
+  if (!options.hosts.empty()) append(arguments, {"--host", hosts_with_slots(options)});
   if (options.label) arguments.push_back("--tag-output");
   if (options.timeout_s > 0) {
     append(arguments, {"--timeout", std::to_string(static_cast<int>(std::ceil(options.timeout_s)))});
@@ -69,41 +130,57 @@ Arguments for_open_mpi(const RunOptions& options) {
 }
 
 Arguments for_hydra(const RunOptions& options) {
-  Arguments arguments = {"mpiexec", "-n", std::to_string(options.ranks)};
-  if (!options.hosts.empty()) append(arguments, {"-hosts", options.hosts});
+  Arguments arguments = {"-n", std::to_string(options.ranks)};
+  if (!options.hosts.empty()) append(arguments, {"-hosts", hosts_with_slots(options)});
   if (options.label) arguments.push_back("-prepend-rank");
   return arguments;  // it passes the whole environment
 }
 
-int become(const std::string& path, Arguments arguments, const RunOptions& options) {
+Arguments arguments_for(const Launcher& launcher, const RunOptions& options) {
+  switch (launcher.family) {
+    case Family::slurm: return for_srun(options);
+    case Family::hydra: return for_hydra(options);
+    case Family::open_mpi: break;
+  }
+  return for_open_mpi(options);
+}
+
+int become(const Launcher& launcher, const RunOptions& options) {
+  Arguments arguments = {launcher.name};
+  append(arguments, arguments_for(launcher, options));
   append(arguments, options.command);
   std::string line;
   for (const std::string& argument : arguments) line += (line.empty() ? "" : " ") + argument;
-  say(fmt::format("handing over to {}: {}", path, line));
+  say(fmt::format("handing over to {}: {}", launcher.path, line));
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
-  ::execv(path.c_str(), pointers.data());
-  say(fmt::format("cannot start {}: {}", path, std::strerror(errno)));
+  ::execv(launcher.path.c_str(), pointers.data());
+  say(fmt::format("cannot start {}: {}", launcher.path, std::strerror(errno)));
   return 126;
 }
 
 }  // namespace
 
-bool needs_hand_over(const RunOptions& options) { return options.mpi || !options.hosts.empty() || in_slurm(); }
+bool needs_hand_over(const RunOptions& options) {
+  return options.mpi || !options.hosts.empty() || !options.launcher.empty() || in_slurm();
+}
 
 int hand_over(const RunOptions& options) {
   if (options.nodes > 0) ::setenv("GRAPNEL_NODES", std::to_string(options.nodes).c_str(), 1);
-  if (in_slurm()) {
-    if (const auto path = find_program("srun")) return become(*path, for_srun(options), options);
+  if (!options.hosts.empty() && hosts_of(options).empty()) {
+    say(fmt::format("--hosts {}: there is no host in it", options.hosts));
+    return 2;
   }
-  for (const char* name : {"mpirun", "mpirun.openmpi", "mpiexec", "mpiexec.hydra"}) {
-    const auto path = find_program(name);
-    if (!path) continue;
-    return become(*path, is_hydra(*path) ? for_hydra(options) : for_open_mpi(options), options);
+  const auto launcher = choose_launcher(options);
+  if (!launcher) {
+    say(launcher.status().message());
+    return options.launcher.empty() ? 1 : 127;
   }
-  say("this job needs a launcher for MPI or several hosts, and there is neither srun nor mpirun in PATH");
-  return 1;
+  if (launcher->family == Family::hydra && options.timeout_s > 0) {
+    ::setenv("MPIEXEC_TIMEOUT", std::to_string(static_cast<int>(std::ceil(options.timeout_s))).c_str(), 1);
+  }
+  return become(*launcher, options);
 }
 
 }  // namespace grapnel::tool

@@ -7,7 +7,8 @@ namespace grapnel::tool {
 
 bool needs_hand_over(const RunOptions& options);
 
-/// Becomes `srun` or `mpirun`. Returns only when that fails, with the exit code.
+/// Becomes `srun`, `mpirun` or `mpiexec`, with its environment, so that signals and exit code are that one's. Returns
+/// only when that fails, with the exit code.
 int hand_over(const RunOptions& options);
 
 }  // namespace grapnel::tool

@@ -11,7 +11,8 @@ struct RunOptions {
   int nodes = 0;         ///< virtual nodes per machine; 0: GRAPNEL_NODES as it stands
   bool label = false;    ///< every line of output begins with its rank
   bool mpi = false;      ///< the program calls MPI_Init: its own launcher has to start it
-  std::string hosts;     ///< "a,b"; empty: this machine
+  std::string hosts;     ///< "a,b" or "a:2,b:1" (ranks each); empty: this machine
+  std::string launcher;  ///< what to hand over to; empty: what is there
   double timeout_s = 0;  ///< 0: none
   std::vector<std::string> command;
 };

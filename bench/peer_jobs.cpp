@@ -1,0 +1,202 @@
+#include "peer_jobs.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "jobs.hpp"
+
+namespace grapnel::bench {
+namespace {
+
+using Words = std::vector<std::string>;
+
+enum class Launcher { openmpi, mpich, grapnel };
+
+// The programs lie in peers/ beside bin/. One that was not built is not measured.
+struct Program {
+  std::string name;
+  Launcher launcher;
+  std::string remedy;  ///< what to do when it is not there
+};
+
+const Launcher kOurLauncher = std::string(GRAPNEL_PEER_OUR_MPI) == "mpich" ? Launcher::mpich : Launcher::openmpi;
+
+const std::vector<Program>& programs() {
+  static const std::string packages = "./dev deps peers, then build again";
+  static const std::vector<Program> all = {
+      {kOurCore, Launcher::grapnel, "./dev build"},
+      {kOurArmci, kOurLauncher, "this build has no ARMCI interface"},
+      {"openmpi-rma", Launcher::openmpi, packages},
+      {"mpich-rma", Launcher::mpich, packages},
+      {"openmpi-armci-mpi", Launcher::openmpi, packages},
+      {"mpich-armci-mpi", Launcher::mpich, packages},
+  };
+  return all;
+}
+
+std::string path_of(const Program& program) { return beside("../peers/" + program.name); }
+bool is_there(const Program& program) { return ::access(path_of(program).c_str(), X_OK) == 0; }
+const Program& program_of_name(const std::string& name) {
+  return *std::find_if(programs().begin(), programs().end(), [&](const Program& p) { return p.name == name; });
+}
+
+constexpr int kJobTimeout_s = 90;
+
+struct Plan {
+  int rounds;
+  int operation_ms;
+};
+
+Plan plan_of(const Effort& effort) { return effort.quick ? Plan{3, 10} : Plan{std::max(3, effort.pairs / 12), 30}; }
+
+Words same_node_command(const Program& program) {
+  const std::string timeout = std::to_string(kJobTimeout_s);
+  switch (program.launcher) {
+    case Launcher::openmpi:
+      return {GRAPNEL_PEER_MPIRUN, "-n", "2", "--oversubscribe", "--bind-to", "none", "--timeout", timeout};
+    case Launcher::mpich: return {GRAPNEL_PEER_HYDRA, "-n", "2"};  // the program ends itself when it hangs
+    case Launcher::grapnel: break;
+  }
+  return {beside("grapnel"), "run", "-n", "2", "--timeout", timeout, "--"};
+}
+
+// Two hosts for as long as this lives.
+class Lab {
+ public:
+  Lab() {
+    Job up({GRAPNEL_LAB, "up", "2", "--lab", "free", "--owner", std::to_string(::getpid())});
+    while (const auto line = up.next_line()) {
+      if (line->rfind("lab ", 0) == 0) number_ = line->substr(4, line->find(':') - 4);
+    }
+    up_ = up.finish();
+  }
+  Lab(const Lab&) = delete;
+  Lab& operator=(const Lab&) = delete;
+  ~Lab() {
+    if (up_) Job({GRAPNEL_LAB, "down", "--lab", number_}).finish();
+  }
+
+  [[nodiscard]] bool is_up() const { return up_; }
+
+  [[nodiscard]] Words command(const Program& program) const {
+    const char* const launcher = program.launcher == Launcher::mpich ? "mpich" : "openmpi";
+    Words words = {GRAPNEL_LAB, "run", "--lab", number_, "--launcher", launcher, "-n", "2"};
+    words.insert(words.end(), {"--timeout", std::to_string(kJobTimeout_s)});
+    // Without UCX, Debian's Open MPI has no windows between hosts.
+    if (program.launcher == Launcher::openmpi && !is_ours(program.name)) {
+      for (const char* setting : {"pml=ucx", "osc=ucx", "opal_common_ucx_tls=any", "opal_common_ucx_devices=any"}) {
+        words.insert(words.end(), {"--env", fmt::format("OMPI_MCA_{}", setting)});
+      }
+    }
+    words.emplace_back("--");
+    return words;
+  }
+
+ private:
+  std::string number_;
+  bool up_ = false;
+};
+
+// One job of one program; true when it ended well.
+bool run_program(const Program& program, Words command, PeerPlace place, const Plan& plan, PeerValues& values) {
+  command.insert(command.end(), {path_of(program), to_string(place), std::to_string(plan.operation_ms)});
+  Job job(command);
+  while (const auto line = job.next_line()) values.take(program.name, *line);
+  const bool well = job.finish();
+  if (!well) fmt::print(stderr, "grapnel-bench: {} failed ({})\n", program.name, to_string(place));
+  return well;
+}
+
+bool measure_rounds(PeerPlace place, const Lab* lab, const Plan& plan, PeerValues& values) {
+  bool ours_well = true;
+  for (int round = 0; round < plan.rounds; ++round) {
+    for (const Program& program : programs()) {
+      if (!is_there(program)) continue;
+      const Words command = lab == nullptr ? same_node_command(program) : lab->command(program);
+      const bool well = run_program(program, command, place, plan, values);
+      ours_well &= well || !is_ours(program.name);
+    }
+  }
+  for (const auto& [program, operation] : values.wrong()) {
+    fmt::print(stderr, "grapnel-bench: {} gives wrong answers to {}: it is left out\n", program, operation);
+    ours_well &= !is_ours(program);
+  }
+  return ours_well;
+}
+
+// Why a row cannot be measured in this build; empty: it can.
+std::string obstacle(const PeerRow& row) {
+  if (row.kind == PeerRow::Kind::face) {
+    const Program& face = program_of_name(kOurArmci);
+    return is_there(face) ? "" : face.remedy;
+  }
+  const bool has_peer = std::any_of(programs().begin(), programs().end(),
+                                    [](const Program& p) { return !is_ours(p.name) && is_there(p); });
+  return has_peer || row.kind == PeerRow::Kind::idle ? "" : "no peer was built (./dev deps peers, then build again)";
+}
+
+std::vector<PeerRow> measurable_rows(PeerPlace place, const std::function<bool(const std::string&)>& wants,
+                                     const PeerSink& sink) {
+  std::vector<PeerRow> rows;
+  for (const PeerRow& row : peer_rows(place)) {
+    if (!wants(row.name)) continue;
+    const std::string why = obstacle(row);
+    if (why.empty()) {
+      rows.push_back(row);
+    } else {
+      sink.on_skip(row.name, why);
+    }
+  }
+  return rows;
+}
+
+bool collect_place(PeerPlace place, const Lab* lab, const Plan& plan, const std::vector<PeerRow>& rows,
+                   const PeerSink& sink) {
+  PeerValues values;
+  const bool well = measure_rounds(place, lab, plan, values);
+  const std::string& ours = is_there(program_of_name(kOurArmci)) ? kOurArmci : kOurCore;
+  for (const PeerRow& row : rows) {
+    if (const auto measurement = peer_measurement(row, place, values, ours)) {
+      sink.on_row(*measurement);
+    } else if (row.kind == PeerRow::Kind::best_peer && !values.best_peer(row.operation)) {
+      sink.on_skip(row.name, "every peer failed at it");
+    }
+  }
+  return well;
+}
+
+void say_what_is_missing() {
+  for (const Program& program : programs()) {
+    if (!is_there(program)) {
+      fmt::print(stderr, "grapnel-bench: {} is not measured: {}\n", program.name, program.remedy);
+    }
+  }
+}
+
+void let_open_mpi_run_as_root() {
+  ::setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+  ::setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+}
+
+}  // namespace
+
+bool collect_peers(const Effort& effort, const std::function<bool(const std::string&)>& wants, const PeerSink& sink) {
+  const Plan plan = plan_of(effort);
+  const std::vector<PeerRow> here = measurable_rows(PeerPlace::same_node, wants, sink);
+  const std::vector<PeerRow> apart = measurable_rows(PeerPlace::two_hosts, wants, sink);
+  if (here.empty() && apart.empty()) return true;
+  say_what_is_missing();
+  let_open_mpi_run_as_root();
+  bool well = true;
+  if (!here.empty()) well &= collect_place(PeerPlace::same_node, nullptr, plan, here, sink);
+  if (apart.empty()) return well;
+  const Lab lab;
+  if (lab.is_up()) return collect_place(PeerPlace::two_hosts, &lab, plan, apart, sink) && well;
+  for (const PeerRow& row : apart) sink.on_skip(row.name, "there can be no lab here (its reason stands above)");
+  return well;
+}
+
+}  // namespace grapnel::bench

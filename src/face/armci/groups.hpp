@@ -1,0 +1,67 @@
+// Groups as ARMCI has them: handles that are copied, members in the order of the caller's list, a communicator each.
+//
+// The core's groups ascend; this one remembers the caller's order and translates. A handle names an entry and its
+// generation, so that a freed one is told from the entry's next user. Entry 0 is the world.
+//
+// Threads: collective calls one at a time; look-ups from any thread while no group is made or freed.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "face/armci/define.hpp"
+#include "grapnel/runtime.hpp"
+
+namespace grapnel::armci {
+
+struct GroupEntry {
+  std::vector<int> members;               ///< ranks of the world, in the group's order
+  int my_index = -1;                      ///< among `members`; -1: not a member
+  MPI_Comm comm = MPI_COMM_NULL;          ///< in the group's order; null where I am not a member
+  MPI_Comm node_comm = MPI_COMM_NULL;     ///< the members on my node; made when first needed
+  MPI_Comm masters_comm = MPI_COMM_NULL;  ///< the first member of each node; made when first needed
+  Group core;                             ///< only where I am a member
+  unsigned generation = 1;
+  unsigned serial = 0;  ///< of the creation; members of two groups made them in the same order
+  bool live = false;
+
+  int size() const { return static_cast<int>(members.size()); }
+  bool has_me() const { return my_index >= 0; }
+};
+
+/// Collective over the named ranks of `parent`, which the caller is one of.
+MPI_Comm create_comm(MPI_Comm parent, const int* ranks, int count);
+
+class Groups {
+ public:
+  static constexpr int kWorld = 0;
+
+  /// `comm` is the face's own communicator of the world; it is freed by `clear`.
+  void open(Runtime& runtime, MPI_Comm comm);
+  /// Collective over the world: frees every communicator, the newest first.
+  void clear();
+
+  GroupEntry& world() { return entries_[kWorld]; }
+  /// The entry of a handle. Errors: null, freed, never made.
+  Result<GroupEntry*> find(const ARMCI_Group* handle);
+  /// The same, and the caller is a member.
+  Result<GroupEntry*> find_mine(const ARMCI_Group* handle);
+  /// `ranks` index `parent`'s members. Collective over the members.
+  Result<ARMCI_Group> create(const GroupEntry& parent, const int* ranks, int count);
+  Status free(const ARMCI_Group& handle);
+
+  ARMCI_Group world_handle() const { return {entries_[kWorld].comm, kWorld, entries_[kWorld].generation}; }
+  ARMCI_Group default_group() const { return default_; }
+  void set_default(const ARMCI_Group& group) { default_ = group; }
+
+ private:
+  GroupEntry& take_entry(int& id);
+
+  Runtime* runtime_ = nullptr;
+  std::deque<GroupEntry> entries_;
+  std::vector<int> free_;
+  unsigned next_serial_ = 0;
+  ARMCI_Group default_{};
+};
+
+}  // namespace grapnel::armci

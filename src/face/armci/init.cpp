@@ -1,0 +1,176 @@
+// Starting and ending: MPI where the program has not started it, the core over a communicator, and the end of both.
+//
+// The end comes by the last ARMCI_Finalize, or, where the program forgot it, by MPI_Finalize: MPI deletes the
+// attributes of MPI_COMM_SELF first of all, while its calls still work, and the deletion of ours ends the job's part
+// here.
+//
+// Threads: no other call of the face may overlap these.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "face/armci/define.hpp"
+#include "face/armci/errors.hpp"
+#include "launch/mpi_launch.hpp"
+#include "runtime/assembly.hpp"
+#include "runtime/implementation.hpp"
+
+namespace grapnel::armci {
+
+Job* the_job = nullptr;
+
+namespace {
+
+/// What armci_msg_init_comm was given, for an ARMCI_Init that follows.
+MPI_Comm named_comm = MPI_COMM_NULL;
+
+bool mpi_started() {
+  int initialized = 0;
+  MPI_Initialized(&initialized);
+  return initialized != 0;
+}
+
+bool mpi_ended() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  return finalized != 0;
+}
+
+/// Only the calling thread enters MPI, so FUNNELED does, beside what the program asks for.
+Status start_mpi(int* argc, char*** argv, int level) {
+  int provided = MPI_THREAD_SINGLE;
+  const int wanted = std::max(level, static_cast<int>(MPI_THREAD_FUNNELED));
+  if (const int code = MPI_Init_thread(argc, argv, wanted, &provided); code != MPI_SUCCESS) {
+    return {Code::system, fmt::format("MPI_Init_thread failed with code {}", code)};
+  }
+  if (provided < wanted) {
+    return {Code::unavailable, fmt::format("MPI gives thread level {}; {} is needed", provided, wanted)};
+  }
+  return {};
+}
+
+/// Settings that one rank cannot read are an error in all, before anybody waits for anybody.
+Status agree_on_settings(MPI_Comm comm) {
+  const auto config = base::Config::from_environment();
+  int good = config.ok() ? 1 : 0, all_good = 0;
+  MPI_Allreduce(&good, &all_good, 1, MPI_INT, MPI_MIN, comm);
+  if (!config) return config.status();
+  return all_good != 0 ? Status() : Status(Code::invalid_argument, "another rank's settings cannot be used");
+}
+
+int end_job();
+
+int on_mpi_ends(MPI_Comm, int, void*, void*) {
+  if (the_job != nullptr) end_job();
+  return MPI_SUCCESS;
+}
+
+Result<std::unique_ptr<Job>> build_job(MPI_Comm comm) {
+  GRAPNEL_TRY(launch::check_mpi());
+  if (comm == MPI_COMM_NULL) return Status(Code::invalid_argument, "comm is MPI_COMM_NULL");
+  GRAPNEL_TRY(agree_on_settings(comm));
+  auto foundation = runtime::real_foundation(
+      [comm](const base::Config& config, os::Host& host) { return launch::join_mpi(comm, config, host); });
+  if (!foundation) return foundation.status();
+  auto implementation = Runtime::Implementation::build(std::move(*foundation));
+  if (!implementation) return implementation.status();
+  auto job = std::make_unique<Job>();
+  job->rma = (*implementation)->rma.get();
+  job->runtime = std::make_unique<Runtime>(std::move(*implementation));
+  job->me = static_cast<int>(index(job->runtime->rank()));
+  job->ranks = job->runtime->size();
+  job->notified.resize(static_cast<std::size_t>(job->ranks));
+  job->awaited.resize(static_cast<std::size_t>(job->ranks));
+  MPI_Comm own = MPI_COMM_NULL;
+  MPI_Comm_dup(comm, &own);
+  job->groups.open(*job->runtime, own);
+  return job;
+}
+
+/// `choose` gives the communicator, once MPI runs.
+template <typename Choose>
+int begin(const char* call, int* argc, char*** argv, int level, Choose choose) {
+  if (the_job != nullptr) {
+    ++the_job->starts;
+    return 0;
+  }
+  if (mpi_ended()) return report(call, Status(Code::unavailable, "MPI has ended; it cannot start a second time"));
+  const bool starts_mpi = !mpi_started();
+  if (starts_mpi) {
+    if (const Status started = start_mpi(argc, argv, level); !started.ok()) return report(call, started);
+  }
+  auto job = build_job(choose());
+  if (!job) return report(call, job.status());
+  (*job)->ends_mpi = starts_mpi;
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_mpi_ends, &(*job)->keyval, nullptr);
+  MPI_Comm_set_attr(MPI_COMM_SELF, (*job)->keyval, nullptr);
+  the_job = job->release();
+  return 0;
+}
+
+MPI_Comm chosen_comm() { return named_comm != MPI_COMM_NULL ? named_comm : MPI_COMM_WORLD; }
+
+/// Collective. The job is gone afterwards, whatever it says.
+int end_job() {
+  const std::unique_ptr<Job> job(std::exchange(the_job, nullptr));
+  const Status finished = job->runtime->finish();
+  job->runtime.reset();
+  job->groups.clear();
+  if (!finished.ok()) return report("ARMCI_Finalize", finished);
+  return 0;
+}
+
+void forget_keyval(int keyval) {
+  MPI_Comm_delete_attr(MPI_COMM_SELF, keyval);
+  MPI_Comm_free_keyval(&keyval);
+}
+
+}  // namespace
+}  // namespace grapnel::armci
+
+using namespace grapnel::armci;
+
+ARMCI_DEFINE(int, Init, (void)) { return begin("ARMCI_Init", nullptr, nullptr, MPI_THREAD_SINGLE, chosen_comm); }
+
+ARMCI_DEFINE(int, Init_args, (int* argc, char*** argv)) {
+  return begin("ARMCI_Init_args", argc, argv, MPI_THREAD_SINGLE, chosen_comm);
+}
+
+ARMCI_DEFINE(int, Init_mpi_comm, (MPI_Comm comm)) {
+  return begin("ARMCI_Init_mpi_comm", nullptr, nullptr, MPI_THREAD_SINGLE, [&] { return comm; });
+}
+
+ARMCI_DEFINE(int, Init_thread, (int required)) {
+  return begin("ARMCI_Init_thread", nullptr, nullptr, required, chosen_comm);
+}
+
+ARMCI_DEFINE(int, Init_thread_comm, (int required, MPI_Comm comm)) {
+  return begin("ARMCI_Init_thread_comm", nullptr, nullptr, required, [&] { return comm; });
+}
+
+ARMCI_DEFINE(int, Initialized, (void)) { return the_job != nullptr ? 1 : 0; }
+
+// A second ARMCI_Finalize, or one after MPI_Finalize ended the job, finds nothing to do.
+ARMCI_DEFINE(int, Finalize, (void)) {
+  if (the_job == nullptr || --the_job->starts > 0) return 0;
+  const bool ends_mpi = the_job->ends_mpi;
+  const int keyval = the_job->keyval;
+  const int result = end_job();
+  forget_keyval(keyval);
+  if (ends_mpi) MPI_Finalize();
+  return result;
+}
+
+ARMCI_DEFINE_LOWER(void, msg_init, (int* argc, char*** argv)) {
+  if (mpi_started()) return;
+  const grapnel::Status started = start_mpi(argc, argv, MPI_THREAD_SINGLE);
+  if (!started.ok()) stop("armci_msg_init", started);
+}
+
+// Whoever has a communicator has started MPI.
+ARMCI_DEFINE_LOWER(void, msg_init_comm, (MPI_Comm comm)) { named_comm = comm; }
+
+ARMCI_DEFINE_LOWER(void, msg_finalize, (void)) {
+  if (mpi_started() && !mpi_ended()) MPI_Finalize();
+}

@@ -1,0 +1,47 @@
+// What a process has between ARMCI_Init and ARMCI_Finalize, behind the face's one global pointer.
+//
+// Threads: the pointer changes only in ARMCI_Init and ARMCI_Finalize, which no other call may overlap. Tables that more
+// than one thread may touch have their own lock.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include "face/armci/groups.hpp"
+#include "grapnel/runtime.hpp"
+#include "rma/rma.hpp"
+
+namespace grapnel::armci {
+
+inline constexpr std::size_t kCacheLine = 64;
+
+/// A buffer of ARMCI_Malloc_local.
+struct DeleteLocal {
+  void operator()(std::byte* buffer) const { ::operator delete[](buffer, std::align_val_t{kCacheLine}); }
+};
+using LocalBuffer = std::unique_ptr<std::byte[], DeleteLocal>;
+
+struct Job {
+  std::unique_ptr<Runtime> runtime;
+  rma::Rma* rma = nullptr;  ///< of `runtime`: the inline ways of put, get, accumulate and atomics
+  int me = 0;
+  int ranks = 0;
+  int starts = 1;         ///< ARMCI_Init less ARMCI_Finalize
+  bool ends_mpi = false;  ///< ARMCI_Init started MPI
+  int keyval = 0;         ///< of the attribute whose deletion tells that MPI ends
+
+  Groups groups;
+  std::vector<int> mutexes;            ///< how many are at home in each rank; empty where there are none
+  std::vector<int> notified, awaited;  ///< by rank: armci_notify sent, armci_notify_wait done
+  std::mutex own_mutex;                ///< of the two below
+  std::map<void*, LocalBuffer> local_buffers;
+  std::map<void*, Memory> offered;  ///< by ARMCI_Memget
+};
+
+/// Null outside ARMCI_Init … ARMCI_Finalize.
+extern Job* the_job;
+
+}  // namespace grapnel::armci

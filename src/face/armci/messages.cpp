@@ -1,0 +1,168 @@
+// Point-to-point messages, barriers, broadcasts and the tree, over MPI.
+//
+// Only the calling thread enters MPI. What MPI itself reports ends the job by its default error handler.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "face/armci/define.hpp"
+#include "face/armci/errors.hpp"
+#include "face/armci/scopes.hpp"
+
+using grapnel::Code;
+using grapnel::Result;
+using grapnel::Status;
+using namespace grapnel::armci;
+
+namespace grapnel::armci {
+namespace {
+
+void check_buffer(const char* call, int bytes, int rank, MPI_Comm comm) {
+  if (bytes < 0) stop(call, negative("bytes", bytes));
+  int ranks = 0;
+  MPI_Comm_size(comm, &ranks);
+  if (rank < 0 || rank >= ranks) stop(call, bad_rank(rank, ranks));
+}
+
+int receive(const char* call, int tag, void* buffer, int room, int* bytes, int from) {
+  const MPI_Comm comm = world_comm(call);
+  if (from != MPI_ANY_SOURCE) check_buffer(call, room, from, comm);
+  if (room < 0) stop(call, negative("room", room));
+  MPI_Status status;
+  MPI_Recv(buffer, room, MPI_BYTE, from, tag, comm, &status);
+  if (bytes != nullptr) MPI_Get_count(&status, MPI_BYTE, bytes);
+  return status.MPI_SOURCE;
+}
+
+/// `root` is a rank of the group.
+Status broadcast(Job& job, GroupEntry& group, int scope, void* buffer, int bytes, int root) {
+  if (bytes < 0) return negative("bytes", bytes);
+  if (root < 0 || root >= group.size()) return bad_rank(root, group.size());
+  const auto comm = comm_of_scope(job, group, scope);
+  if (!comm) return comm.status();
+  if (*comm == MPI_COMM_NULL) return {};
+  const auto places = places_of_scope(job, group, scope);
+  const auto found = std::find(places->begin(), places->end(), root);
+  if (found == places->end()) {
+    return {Code::invalid_argument, fmt::format("root {} takes no part in scope {}", root, scope)};
+  }
+  MPI_Bcast(buffer, bytes, MPI_BYTE, static_cast<int>(found - places->begin()), *comm);
+  return {};
+}
+
+Status broadcast_in_node(Job& job, void* buffer, int bytes) {
+  const auto places = places_of_scope(job, job.groups.world(), SCOPE_NODE);
+  return broadcast(job, job.groups.world(), SCOPE_NODE, buffer, bytes, places->front());
+}
+
+void broadcast_to_all(const char* call, void* buffer, int bytes, int root) {
+  const MPI_Comm comm = world_comm(call);
+  check_buffer(call, bytes, root, comm);
+  MPI_Bcast(buffer, bytes, MPI_BYTE, root, comm);
+}
+
+}  // namespace
+}  // namespace grapnel::armci
+
+ARMCI_DEFINE_LOWER(int, msg_me, (void)) {
+  int me = 0;
+  MPI_Comm_rank(world_comm("armci_msg_me"), &me);
+  return me;
+}
+
+ARMCI_DEFINE_LOWER(int, msg_nproc, (void)) {
+  int ranks = 0;
+  MPI_Comm_size(world_comm("armci_msg_nproc"), &ranks);
+  return ranks;
+}
+
+ARMCI_DEFINE_LOWER(void, msg_abort, (int code)) { stop_job(fmt::format("armci_msg_abort (code {})", code), code); }
+
+ARMCI_DEFINE_LOWER(double, timer, (void)) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+ARMCI_DEFINE_LOWER(void, msg_snd, (int tag, void* buffer, int bytes, int to)) {
+  const MPI_Comm comm = world_comm("armci_msg_snd");
+  check_buffer("armci_msg_snd", bytes, to, comm);
+  MPI_Send(buffer, bytes, MPI_BYTE, to, tag, comm);
+}
+
+ARMCI_DEFINE_LOWER(void, msg_rcv, (int tag, void* buffer, int room, int* bytes, int from)) {
+  if (from == MPI_ANY_SOURCE) stop("armci_msg_rcv", negative("from", from));
+  receive("armci_msg_rcv", tag, buffer, room, bytes, from);
+}
+
+ARMCI_DEFINE_LOWER(int, msg_rcvany, (int tag, void* buffer, int room, int* bytes)) {
+  return receive("armci_msg_rcvany", tag, buffer, room, bytes, MPI_ANY_SOURCE);
+}
+
+ARMCI_DEFINE_LOWER(void, msg_barrier, (void)) { MPI_Barrier(world_comm("armci_msg_barrier")); }
+
+ARMCI_DEFINE_LOWER(void, msg_group_barrier, (ARMCI_Group * group)) {
+  must("armci_msg_group_barrier", [&](Job& job) -> Status {
+    const auto entry = job.groups.find_mine(group);
+    if (entry.ok()) MPI_Barrier((*entry)->comm);
+    return entry.status();
+  });
+}
+
+ARMCI_DEFINE_LOWER(void, msg_bcast, (void* buffer, int bytes, int root)) {
+  broadcast_to_all("armci_msg_bcast", buffer, bytes, root);
+}
+
+ARMCI_DEFINE_LOWER(void, msg_brdcst, (void* buffer, int bytes, int root)) {
+  broadcast_to_all("armci_msg_brdcst", buffer, bytes, root);
+}
+
+ARMCI_DEFINE_LOWER(void, msg_bcast_scope, (int scope, void* buffer, int bytes, int root)) {
+  must("armci_msg_bcast_scope",
+       [&](Job& job) { return broadcast(job, job.groups.world(), scope, buffer, bytes, root); });
+}
+
+ARMCI_DEFINE_LOWER(void, msg_clus_brdcst, (void* buffer, int bytes)) {
+  must("armci_msg_clus_brdcst", [&](Job& job) { return broadcast_in_node(job, buffer, bytes); });
+}
+
+ARMCI_DEFINE_LOWER(void, msg_group_bcast_scope, (int scope, void* buffer, int bytes, int root, ARMCI_Group* group)) {
+  must("armci_msg_group_bcast_scope", [&](Job& job) -> Status {
+    const auto entry = job.groups.find_mine(group);
+    if (!entry) return entry.status();
+    return broadcast(job, **entry, scope, buffer, bytes, root);
+  });
+}
+
+ARMCI_DEFINE_LOWER(void, grp_clus_brdcst, (void* buffer, int bytes, int first, int count, ARMCI_Group* group)) {
+  must("armci_grp_clus_brdcst", [&](Job& job) -> Status {
+    const auto entry = job.groups.find_mine(group);
+    if (!entry) return entry.status();
+    if (bytes < 0) return negative("bytes", bytes);
+    if (first < 0 || count < 1 || count > (*entry)->size() - first) return bad_rank(first, (*entry)->size());
+    if ((*entry)->my_index < first || (*entry)->my_index >= first + count) return {};
+    std::vector<int> places;
+    for (int place = first; place < first + count; ++place) places.push_back(place);
+    MPI_Comm comm = create_comm((*entry)->comm, places.data(), count);
+    MPI_Bcast(buffer, bytes, MPI_BYTE, 0, comm);
+    MPI_Comm_free(&comm);
+    return {};
+  });
+}
+
+ARMCI_DEFINE_LOWER(void, msg_bintree, (int scope, int* root, int* up, int* left, int* right)) {
+  must("armci_msg_bintree", [&](Job& job) -> Status {
+    if (root == nullptr || up == nullptr || left == nullptr || right == nullptr) return null_pointer("a result");
+    const auto places = places_of_scope(job, job.groups.world(), scope);
+    if (!places) return places.status();
+    *root = places->front();
+    *up = *left = *right = -1;
+    const auto found = std::find(places->begin(), places->end(), job.me);
+    if (found == places->end()) return {};
+    const auto mine = static_cast<std::size_t>(found - places->begin());
+    const auto rank_at = [&](std::size_t at) { return at < places->size() ? (*places)[at] : -1; };
+    if (mine > 0) *up = rank_at((mine - 1) / 2);
+    *left = rank_at(2 * mine + 1);
+    *right = rank_at(2 * mine + 2);
+    return {};
+  });
+}

@@ -1,0 +1,69 @@
+// Mutexes at home in a rank, over the core's locks.
+//
+// The ranks may ask for different numbers; the core makes as many everywhere, so the largest is made and each index is
+// checked against its home's number.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "face/armci/define.hpp"
+#include "face/armci/errors.hpp"
+
+using grapnel::Code;
+using grapnel::Rank;
+using grapnel::Status;
+using namespace grapnel::armci;
+
+namespace grapnel::armci {
+namespace {
+
+Status check_mutex(const Job& job, int mutex, int proc) {
+  if (proc < 0 || proc >= job.ranks) return bad_rank(proc, job.ranks);
+  if (job.mutexes.empty()) return {Code::invalid_argument, "there are no mutexes; ARMCI_Create_mutexes makes them"};
+  const int there = job.mutexes[static_cast<std::size_t>(proc)];
+  if (mutex < 0 || mutex >= there) {
+    return {Code::invalid_argument, fmt::format("mutex {} is outside 0..{} of rank {}", mutex, there - 1, proc)};
+  }
+  return {};
+}
+
+}  // namespace
+}  // namespace grapnel::armci
+
+ARMCI_DEFINE(int, Create_mutexes, (int count)) {
+  return answer("ARMCI_Create_mutexes", [&](Job& job) -> Status {
+    // Everybody learns everybody's number first, so that a wrong one is refused by all.
+    std::vector<int> counts(static_cast<std::size_t>(job.ranks));
+    MPI_Allgather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, job.groups.world().comm);
+    if (!job.mutexes.empty()) return {Code::invalid_argument, "mutexes exist already; ARMCI_Destroy_mutexes first"};
+    const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
+    if (*least < 0) return negative("count", *least);
+    if (*most > 0) GRAPNEL_TRY(job.runtime->create_locks(*most));
+    job.mutexes = std::move(counts);
+    return {};
+  });
+}
+
+ARMCI_DEFINE(int, Destroy_mutexes, (void)) {
+  return answer("ARMCI_Destroy_mutexes", [](Job& job) -> Status {
+    if (job.mutexes.empty()) return {Code::invalid_argument, "there are no mutexes"};
+    const bool any = *std::max_element(job.mutexes.begin(), job.mutexes.end()) > 0;
+    if (any) GRAPNEL_TRY(job.runtime->destroy_locks());
+    job.mutexes.clear();
+    return {};
+  });
+}
+
+ARMCI_DEFINE(void, Lock, (int mutex, int proc)) {
+  must("ARMCI_Lock", [&](Job& job) -> Status {
+    GRAPNEL_TRY(check_mutex(job, mutex, proc));
+    return job.runtime->lock(mutex, Rank{proc});
+  });
+}
+
+ARMCI_DEFINE(void, Unlock, (int mutex, int proc)) {
+  must("ARMCI_Unlock", [&](Job& job) -> Status {
+    GRAPNEL_TRY(check_mutex(job, mutex, proc));
+    return job.runtime->unlock(mutex, Rank{proc});
+  });
+}

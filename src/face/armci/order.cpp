@@ -1,0 +1,52 @@
+// Fences, the barrier, notify.
+#include "face/armci/define.hpp"
+#include "face/armci/errors.hpp"
+
+using grapnel::Rank;
+using grapnel::Status;
+using namespace grapnel::armci;
+
+ARMCI_DEFINE(void, Fence, (int proc)) {
+  must("ARMCI_Fence", [&](Job& job) { return job.runtime->fence(Rank{proc}); });
+}
+
+ARMCI_DEFINE(void, AllFence, (void)) {
+  must("ARMCI_AllFence", [](Job& job) { return job.runtime->fence_all(); });
+}
+
+ARMCI_DEFINE(void, GroupFence, (ARMCI_Group * group)) {
+  must("ARMCI_GroupFence", [&](Job& job) -> Status {
+    const auto entry = job.groups.find(group);
+    if (!entry) return entry.status();
+    std::vector<Rank> members;
+    for (const int member : (*entry)->members) members.push_back(Rank{member});
+    return job.runtime->fence(members);
+  });
+}
+
+ARMCI_DEFINE(void, Barrier, (void)) {
+  must("ARMCI_Barrier", [](Job& job) { return job.runtime->barrier(); });
+}
+
+ARMCI_DEFINE_LOWER(int, notify, (int proc)) {
+  int sent = 0;
+  const int failed = answer("armci_notify", [&](Job& job) -> Status {
+    GRAPNEL_TRY(job.runtime->notify(Rank{proc}));
+    sent = ++job.notified[static_cast<std::size_t>(proc)];
+    return {};
+  });
+  return failed != 0 ? failed : sent;
+}
+
+ARMCI_DEFINE_LOWER(int, notify_wait, (int proc, int* count)) {
+  int received = 0;
+  const int failed = answer("armci_notify_wait", [&](Job& job) -> Status {
+    const auto seen = job.runtime->wait_notify(Rank{proc});
+    if (!seen) return seen.status();
+    received = static_cast<int>(*seen);
+    const int awaited = ++job.awaited[static_cast<std::size_t>(proc)];
+    if (count != nullptr) *count = awaited;
+    return {};
+  });
+  return failed != 0 ? failed : received;
+}

@@ -1,0 +1,56 @@
+// A vector call's descriptors as the core's pieces: on the stack where they are few.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+#include <span>
+
+#include "face/armci/errors.hpp"
+#include "grapnel/handle.hpp"
+
+namespace grapnel::armci {
+
+enum class Direction { to_target, from_target };
+
+class Pieces {
+ public:
+  /// Errors: a negative length or size, a missing array; `view` is empty then.
+  Status read(const armci_giov_t* vectors, int length, Direction direction) {
+    GRAPNEL_TRY(count(vectors, length));
+    if (total_ > few_.size()) many_ = std::make_unique<Piece[]>(total_);
+    Piece* next = many_ ? many_.get() : few_.data();
+    for (const armci_giov_t& vector : std::span(vectors, static_cast<std::size_t>(length))) {
+      const bool out = direction == Direction::to_target;
+      void* const* const local = out ? vector.src_ptr_array : vector.dst_ptr_array;
+      void* const* const remote = out ? vector.dst_ptr_array : vector.src_ptr_array;
+      const auto bytes = static_cast<std::size_t>(vector.bytes);
+      for (int i = 0; i < vector.ptr_array_len; ++i) *next++ = {local[i], remote[i], bytes};
+    }
+    return {};
+  }
+  std::span<const Piece> view() const { return {many_ ? many_.get() : few_.data(), total_}; }
+
+ private:
+  Status count(const armci_giov_t* vectors, int length) {
+    if (length < 0) return negative("length", length);
+    if (length > 0 && vectors == nullptr) return null_pointer("vectors");
+    std::size_t total = 0;
+    for (const armci_giov_t& vector : std::span(vectors, static_cast<std::size_t>(length))) {
+      if (vector.bytes < 0) return negative("a vector's bytes", vector.bytes);
+      if (vector.ptr_array_len < 0) return negative("a vector's ptr_array_len", vector.ptr_array_len);
+      const bool missing = vector.src_ptr_array == nullptr || vector.dst_ptr_array == nullptr;
+      if (vector.ptr_array_len > 0 && missing) return null_pointer("a vector's pointer array");
+      total += static_cast<std::size_t>(vector.ptr_array_len);
+    }
+    total_ = total;
+    return {};
+  }
+
+  std::array<Piece, 32> few_;
+  std::unique_ptr<Piece[]> many_;
+  std::size_t total_ = 0;
+};
+
+}  // namespace grapnel::armci

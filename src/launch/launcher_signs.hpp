@@ -1,0 +1,43 @@
+// What a launcher left in the environment of this process: which protocol it offers, and how many ranks it started.
+//
+// Two views: the present environment, and the one that the process was started with. They differ where a library has
+// written into it: an MPI that finds no launcher it knows leaves variables like a launcher's own, for a job of one.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+namespace grapnel::launch {
+
+class LauncherSigns {
+ public:
+  using Variables = std::map<std::string, std::string, std::less<>>;
+
+  explicit LauncherSigns(Variables variables) : variables_(std::move(variables)) {}
+  static LauncherSigns now();
+  /// What was there when the process was started; `now` where the kernel does not tell.
+  static LauncherSigns at_start();
+
+  std::optional<std::string> text(const char* variable) const;
+  /// Nothing where the variable is missing or no whole number.
+  std::optional<int> number(const char* variable) const;
+
+  /// PMIx: `grapnel run`, Open MPI's mpirun, prterun, srun --mpi=pmix.
+  bool offers_pmix() const;
+  /// PMI-1 over an inherited socket: MPICH's hydra. True only while that descriptor is open.
+  bool offers_pmi1() const;
+
+  struct Launcher {
+    std::string name;
+    int ranks = 0;  ///< 0: it does not say
+  };
+  /// The launcher that started this process as a rank, by variables alone. Slurm's step counts last: under an mpirun it
+  /// may be that of mpirun's daemons.
+  std::optional<Launcher> launcher() const;
+
+ private:
+  Variables variables_;
+};
+
+}  // namespace grapnel::launch

@@ -1,0 +1,149 @@
+#include "launch/pmi1_client.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/units.hpp"
+
+namespace grapnel::launch {
+namespace {
+
+constexpr std::uint64_t kAnswer_ns = 60 * base::kSecond_ns;  // a launcher of thousands of ranks, on a busy machine
+constexpr std::uint64_t kGoodbye_ns = base::kSecond_ns;
+constexpr int kLook_ms = 100;
+
+Status connection_ended() {
+  return Status(Code::peer_dead,
+                "the launcher's PMI-1 connection has ended: the launcher is gone, or MPI_Finalize has closed it (a job "
+                "that started over PMI-1 ends before MPI_Finalize)");
+}
+
+Status socket_failure(const char* what) {
+  return Status(Code::system, fmt::format("{} the launcher over PMI-1: {}", what, std::strerror(errno)));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Pmi1Client>> Pmi1Client::connect(os::Host& host, int descriptor) {
+  os::Descriptor copy(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+  if (!copy.valid()) return Status(Code::unavailable, fmt::format("PMI_FD={} is not open here", descriptor));
+  std::unique_ptr<Pmi1Client> client(new Pmi1Client(host, std::move(copy)));
+  GRAPNEL_TRY(client->greet());
+  return client;
+}
+
+Status Pmi1Client::greet() {
+  const Health no_health = [] { return Status(); };
+  const auto init = ask("cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init", kAnswer_ns, no_health);
+  if (!init) return init.status();
+  const auto code = init->number("rc");
+  const auto version = init->number("pmi_version");
+  if (!code || !version || *code != 0 || *version != 1) {
+    return Status(Code::unavailable, "the launcher at PMI_FD speaks another version than PMI-1");
+  }
+  const auto limits = ask("cmd=get_maxes\n", "maxes", kAnswer_ns, no_health);
+  if (!limits) return limits.status();
+  const auto key_room = limits->number("keylen_max");
+  const auto value_room = limits->number("vallen_max");
+  if (!key_room) return key_room.status();
+  if (!value_room) return value_room.status();
+  constexpr int kMostRoom = static_cast<int>(kPmi1LongestLine / 4);  // of one line, with everything else in it
+  if (*key_room < 2 || *value_room < 2) return Status(Code::refused, "the launcher's PMI-1 store has no room");
+  key_limit_ = static_cast<std::size_t>(std::min(*key_room, kMostRoom)) - 1;  // its limits count a closing zero
+  value_limit_ = static_cast<std::size_t>(std::min(*value_room, kMostRoom)) - 1;
+  const auto store = ask("cmd=get_my_kvsname\n", "my_kvsname", kAnswer_ns, no_health);
+  if (!store) return store.status();
+  auto name = store->text("kvsname");
+  if (!name) return name.status();
+  store_ = std::move(*name);
+  return {};
+}
+
+Status Pmi1Client::put(std::string_view key, std::string_view value, const Health& health) {
+  const auto answer =
+      ask(fmt::format("cmd=put kvsname={} key={} value={}\n", store_, key, value), "put_result", kAnswer_ns, health);
+  if (!answer) return answer.status();
+  const auto code = answer->number("rc");
+  if (!code) return code.status();
+  if (*code == 0) return {};
+  const auto words = answer->text("msg");
+  return Status(Code::refused,
+                fmt::format("the launcher does not take the key {}: {}", key, words ? *words : "it does not say why"));
+}
+
+Result<std::string> Pmi1Client::get(std::string_view key, const Health& health) {
+  const auto answer = ask(fmt::format("cmd=get kvsname={} key={}\n", store_, key), "get_result", kAnswer_ns, health);
+  if (!answer) return answer.status();
+  const auto code = answer->number("rc");
+  if (!code) return code.status();
+  if (*code != 0) return Status(Code::invalid_argument, fmt::format("nobody has put the key {}", key));
+  return answer->text("value");
+}
+
+Status Pmi1Client::barrier(const Health& health) { return ask("cmd=barrier_in\n", "barrier_out", 0, health).status(); }
+
+void Pmi1Client::finalize() {
+  // At a process's exit nobody is left who could do anything about a failure.
+  [[maybe_unused]] const auto answer = ask("cmd=finalize\n", "finalize_ack", kGoodbye_ns, [] { return Status(); });
+}
+
+void Pmi1Client::abort(int exit_code) {
+  [[maybe_unused]] const Status sent = send(fmt::format("cmd=abort exitcode={}\n", exit_code));
+}
+
+Result<Pmi1Message> Pmi1Client::ask(const std::string& line, const char* expected, std::uint64_t timeout_ns,
+                                    const Health& health) {
+  GRAPNEL_TRY(send(line));
+  const auto text = read_line(timeout_ns, health);
+  if (!text) return text.status();
+  auto answer = parse_pmi1(*text);
+  if (answer && answer->command != expected) {
+    return Status(Code::refused,
+                  fmt::format("the launcher answers \"{}\" where {} was due", answer->command, expected));
+  }
+  return answer;
+}
+
+Status Pmi1Client::send(std::string_view bytes) {
+  // Blocking, but a line or two always fit: the launcher reads each before its answer.
+  while (!bytes.empty()) {
+    const ssize_t count = ::send(socket_.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && (errno == EPIPE || errno == ECONNRESET)) return connection_ended();
+    if (count < 0) return socket_failure("writing to");
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return {};
+}
+
+Result<std::string> Pmi1Client::read_line(std::uint64_t timeout_ns, const Health& health) {
+  const std::uint64_t begin_ns = host_.now_ns();
+  while (true) {
+    if (const std::size_t end = unread_.find('\n'); end != std::string::npos) {
+      std::string line = unread_.substr(0, end);
+      unread_.erase(0, end + 1);
+      return line;
+    }
+    if (unread_.size() > kPmi1LongestLine) return parse_pmi1(unread_).status();
+    GRAPNEL_TRY(health());
+    if (timeout_ns != 0 && host_.now_ns() - begin_ns >= timeout_ns) {
+      return Status(Code::timed_out,
+                    fmt::format("the launcher has not answered over PMI-1 within {} s", timeout_ns / base::kSecond_ns));
+    }
+    pollfd entry{socket_.number(), POLLIN, 0};
+    if (::poll(&entry, 1, kLook_ms) <= 0) continue;
+    char piece[4096];
+    const ssize_t count = ::recv(socket_.number(), piece, sizeof piece, MSG_DONTWAIT);
+    if (count == 0 || (count < 0 && errno == ECONNRESET)) return connection_ended();
+    if (count < 0 && errno != EINTR && errno != EAGAIN) return socket_failure("reading from");
+    if (count > 0) unread_.append(piece, static_cast<std::size_t>(count));
+  }
+}
+
+}  // namespace grapnel::launch

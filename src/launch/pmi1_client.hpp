@@ -1,0 +1,70 @@
+// A process's connection to a launcher that speaks PMI-1: requests, answers, waits with a way out.
+//
+// The socket (PMI_FD) belongs to the whole process, and an MPI of the launcher's family uses it too, in MPI_Init, in
+// MPI_Finalize, and hardly between. That goes well together:
+//   1. every request is answered before the next one, so at the end of a call nothing is under way;
+//   2. `init` may be said twice, by us and by MPI, in either order;
+//   3. `finalize` is final: after it the launcher closes. It is MPI's to say if MPI ever starts in this process. So we
+//   say
+//      it at the process's exit, and only if MPI was not started until then; a program may start MPI after Grapnel
+//      ended;
+//   4. the client has a copy of the descriptor, so that MPI_Finalize cannot leave it a number that means something
+//   else.
+//
+// Threads: one at a time, but for `abort` and `number`. MPI_Init and MPI_Finalize count as calls.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "grapnel/status.hpp"
+#include "launch/pmi1_protocol.hpp"
+#include "os/descriptor.hpp"
+#include "os/host.hpp"
+
+namespace grapnel::launch {
+
+class Pmi1Client {
+ public:
+  /// Asked between the looks of a wait; a failure ends it.
+  using Health = std::function<Status()>;
+
+  /// Says `init` over a copy of `descriptor` and asks for limits and store. Errors: unavailable (not PMI-1, another
+  /// version), timed_out, refused (garbled), system.
+  static Result<std::unique_ptr<Pmi1Client>> connect(os::Host& host, int descriptor);
+
+  std::size_t key_limit() const { return key_limit_; }
+  std::size_t value_limit() const { return value_limit_; }
+
+  Status put(std::string_view key, std::string_view value, const Health& health);
+  /// Errors: invalid_argument where nobody has put it.
+  Result<std::string> get(std::string_view key, const Health& health);
+  /// Collective over the job; waits for as long as `health` is well.
+  Status barrier(const Health& health);
+  /// The last request; the launcher closes the connection. Waits a moment for its answer.
+  void finalize();
+  /// Tells the launcher to end the job. Any thread; no answer.
+  void abort(int exit_code);
+  /// For poll(): a hang-up there is the launcher's end, or MPI_Finalize.
+  int number() const { return socket_.number(); }
+
+ private:
+  Pmi1Client(os::Host& host, os::Descriptor socket) : host_(host), socket_(std::move(socket)) {}
+  Status greet();
+  /// Sends a line and reads the answer, which must be of the command `expected`. timeout 0: none.
+  Result<Pmi1Message> ask(const std::string& line, const char* expected, std::uint64_t timeout_ns,
+                          const Health& health);
+  Status send(std::string_view bytes);
+  Result<std::string> read_line(std::uint64_t timeout_ns, const Health& health);
+
+  os::Host& host_;
+  os::Descriptor socket_;
+  std::string store_;
+  std::size_t key_limit_ = 0;
+  std::size_t value_limit_ = 0;
+  std::string unread_;
+};
+
+}  // namespace grapnel::launch

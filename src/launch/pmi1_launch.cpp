@@ -1,0 +1,180 @@
+#include "launch/pmi1_launch.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <string_view>
+
+#include "launch/launcher_signs.hpp"
+#include "launch/node_launch.hpp"
+#include "launch/pmi1_client.hpp"
+
+namespace grapnel::launch {
+namespace {
+
+template <typename Function>
+Function* function_named(const char* name) {
+  return reinterpret_cast<Function*>(::dlsym(RTLD_DEFAULT, name));
+}
+
+// Whether an MPI that speaks PMI-1 itself has been started here: then `finalize` is its to say. Asked of the process's
+// symbols, as the core is built without any MPI. Open MPI has no PMI-1 and leaves the connection to us.
+bool mpi_took_over() {
+  auto* const initialized = function_named<int(int*)>("MPI_Initialized");
+  int flag = 0;
+  if (initialized == nullptr || initialized(&flag) != 0 || flag == 0) return false;
+  auto* const version = function_named<int(char*, int*)>("MPI_Get_library_version");
+  char text[8192 + 1] = {};  // Open MPI's limit is 256, MPICH's 8192
+  int length = 0;
+  if (version == nullptr || version(text, &length) != 0) return true;
+  return std::string_view(text, static_cast<std::size_t>(length)).substr(0, 8) != "Open MPI";
+}
+
+// The one connection of the process, for all jobs that it joins after one another.
+class ProcessConnection {
+ public:
+  /// Never destroyed: exit handlers of other libraries may still end a job.
+  static ProcessConnection& of_this_process() {
+    static auto* const connection = new ProcessConnection;
+    return *connection;
+  }
+
+  Result<Pmi1Client*> client(int descriptor) {
+    const std::scoped_lock lock(mutex_);
+    if (!client_) {
+      auto connected = Pmi1Client::connect(*host_, descriptor);
+      if (!connected) return connected.status();
+      client_ = std::move(*connected);
+      owner_ = ::getpid();
+      std::atexit([] { of_this_process().say_finalize(); });
+    }
+    return client_.get();
+  }
+  unsigned next_job() { return jobs_++; }
+
+ private:
+  // A child that was forked without exec is not the rank, and must not say so.
+  void say_finalize() {
+    if (::getpid() == owner_ && !mpi_took_over()) client_->finalize();
+  }
+
+  std::unique_ptr<os::Host> host_ = os::make_real_host();
+  std::mutex mutex_;
+  std::unique_ptr<Pmi1Client> client_;
+  pid_t owner_ = 0;
+  unsigned jobs_ = 0;  ///< ranks join jobs in the same order, so the number keeps their keys apart
+};
+
+class Pmi1Launch final : public NodeLaunch {
+ public:
+  explicit Pmi1Launch(os::Host& host) : NodeLaunch(host) {}
+  ~Pmi1Launch() override { liveness_.reset(); }
+
+  Status start(const base::Config& config) {
+    const LauncherSigns signs = LauncherSigns::now();
+    const auto descriptor = signs.number("PMI_FD");
+    me_ = signs.number("PMI_RANK").value_or(-1);
+    const int size = signs.number("PMI_SIZE").value_or(0);
+    if (!descriptor || me_ < 0 || me_ >= size) {
+      return Status(Code::unavailable, "the variables PMI_FD, PMI_RANK and PMI_SIZE name no rank of a job");
+    }
+    auto& connection = ProcessConnection::of_this_process();
+    const auto client = connection.client(*descriptor);
+    if (!client) return client.status();
+    client_ = *client;
+    job_ = connection.next_job();
+    GRAPNEL_TRY(meet(config, static_cast<Rank>(me_), size));
+    return watch([this](const std::string& why) { end_job(1, why); }, {client_->number(), mpi_took_over});
+  }
+
+  std::string description() const override { return "pmi-1 (mpiexec)"; }
+
+  Status publish(std::string_view key, ByteView value) override {
+    const auto entries = pmi1_entries(value, client_->value_limit());
+    if (!entries) return entries.status();
+    for (std::size_t i = 0; i < entries->size(); ++i) {
+      const auto name = pmi1_key(job_, static_cast<Rank>(me_), i, key, client_->key_limit());
+      if (!name) return name.status();
+      GRAPNEL_TRY(client_->put(*name, (*entries)[i], [this] { return well(); }));
+    }
+    return {};
+  }
+
+  Status fence() override {
+    Status passed = client_->barrier([this] { return well(); });
+    // Where MPI has the connection, its end is no death.
+    return passed.ok() || mpi_took_over() ? passed : death_or(std::move(passed));
+  }
+
+  Result<Bytes> lookup(Rank rank, std::string_view key) override {
+    const auto first_entry = entry(rank, key, 0);
+    if (!first_entry) {
+      if (first_entry.status().code() != Code::invalid_argument) return first_entry.status();
+      return Status(Code::invalid_argument,
+                    fmt::format("rank {} has published nothing under \"{}\"", static_cast<int>(rank), key));
+    }
+    const auto first = pmi1_first(*first_entry);
+    if (!first) return unreadable(rank, key);
+    std::string text(first->text);
+    for (std::size_t i = 1; i < first->entries; ++i) {
+      const auto more = entry(rank, key, i);
+      if (!more) return more.status();
+      text += *more;
+    }
+    auto bytes = from_base64(text);
+    if (!bytes) return unreadable(rank, key);
+    return std::move(*bytes);
+  }
+
+  [[noreturn]] void abort(int exit_code, const std::string& why) override {
+    announce();
+    end_job(exit_code, fmt::format("rank {}: {}", me_, why));
+  }
+
+  Status finalize() override {
+    if (!liveness_) return {};
+    liveness_->say_goodbye();
+    // The watcher stays until everybody is here: a death before that must still end the job.
+    GRAPNEL_TRY(fence());
+    liveness_.reset();
+    return {};
+  }
+
+ private:
+  Status well() { return liveness_ ? health() : Status(); }
+
+  Result<std::string> entry(Rank rank, std::string_view key, std::size_t number) {
+    const auto name = pmi1_key(job_, rank, number, key, client_->key_limit());
+    if (!name) return name.status();
+    return client_->get(*name, [this] { return well(); });
+  }
+
+  static Status unreadable(Rank rank, std::string_view key) {
+    return Status(Code::refused, fmt::format("what the launcher holds of rank {} under \"{}\" cannot be read",
+                                             static_cast<int>(rank), key));
+  }
+
+  /// Ends the job with `line` as its message, or silently where it is empty: then another rank speaks.
+  [[noreturn]] void end_job(int exit_code, const std::string& line) {
+    if (line.empty()) ::_exit(exit_code);
+    tell(line + "; the job ends");
+    leave_after(exit_code, [this, exit_code] { client_->abort(exit_code); });
+  }
+
+  Pmi1Client* client_ = nullptr;
+  int me_ = 0;
+  unsigned job_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Launch>> join_pmi1(const base::Config& config, os::Host& host) {
+  auto launch = std::make_unique<Pmi1Launch>(host);
+  if (Status status = launch->start(config); !status.ok()) return status;
+  return std::unique_ptr<Launch>(std::move(launch));
+}
+
+}  // namespace grapnel::launch

@@ -1,0 +1,74 @@
+/* Calls that cannot answer an error stop the job with one message. The argument names the mistake; rank 0 makes it, the
+ * others wait, so that they end only if the whole job does. */
+#include "support.h"
+
+static void make(const char* mistake) {
+  int value = 0;
+  double real = 0;
+  ARMCI_Group group, world;
+  ARMCI_Group_get_world(&world);
+  group = world;
+  if (strcmp(mistake, "error") == 0) ARMCI_Error("the program says so", 7);
+  if (strcmp(mistake, "abort") == 0) armci_msg_abort(9);
+  if (strcmp(mistake, "fence") == 0) ARMCI_Fence(ranks + 3);
+  if (strcmp(mistake, "lock") == 0) ARMCI_Lock(5, 0);
+  if (strcmp(mistake, "lock-rank") == 0) ARMCI_Lock(0, -4);
+  if (strcmp(mistake, "lock-twice") == 0) {
+    ARMCI_Lock(0, 0);
+    ARMCI_Lock(0, 0);
+  }
+  if (strcmp(mistake, "unlock") == 0) ARMCI_Unlock(0, 0);
+  if (strcmp(mistake, "value") == 0) ARMCI_GetValueInt(&value, 0);
+  if (strcmp(mistake, "group-rank") == 0) {
+    int far[] = {ranks};
+    ARMCI_Group_create(1, far, &group);
+  }
+  if (strcmp(mistake, "group-twice") == 0) {
+    int twice[] = {0, 0};
+    ARMCI_Group_create(2, twice, &group);
+  }
+  if (strcmp(mistake, "group-freed") == 0) {
+    int alone[] = {0};
+    ARMCI_Group_create(1, alone, &group);
+    ARMCI_Group_free(&group);
+    ARMCI_Group_free(&group);
+  }
+  if (strcmp(mistake, "group-world") == 0) ARMCI_Group_free(&world);
+  if (strcmp(mistake, "absolute") == 0) ARMCI_Absolute_id(&world, ranks);
+  if (strcmp(mistake, "domain") == 0) armci_domain_count(3);
+  if (strcmp(mistake, "domain-id") == 0) armci_domain_nprocs(ARMCI_DOMAIN_SMP, 1000);
+  if (strcmp(mistake, "send") == 0) armci_msg_snd(1, &value, 4, ranks);
+  if (strcmp(mistake, "broadcast") == 0) armci_msg_bcast(&value, -4, 0);
+  if (strcmp(mistake, "scope") == 0) armci_msg_gop_scope(1, &value, 1, "+", ARMCI_INT);
+  if (strcmp(mistake, "operation") == 0) armci_msg_igop(&value, 1, "minus");
+  if (strcmp(mistake, "logical") == 0) armci_msg_dgop(&real, 1, "||");
+  if (strcmp(mistake, "type") == 0) armci_msg_gop_scope(SCOPE_ALL, &value, 1, "+", 5);
+  if (strcmp(mistake, "memctl") == 0) {
+    armci_meminfo_t info;
+    ARMCI_Memget(64, &info, 0);
+    ARMCI_Memctl(&info);
+    ARMCI_Memctl(&info);
+  }
+  if (strcmp(mistake, "levels") == 0) {
+    stride_info_t info;
+    armci_stride_info_init(&info, &value, 9, &value, &value);
+  }
+  if (strcmp(mistake, "after") == 0) {
+    ARMCI_Finalize();
+    ARMCI_AllFence();
+  }
+}
+
+int main(int argc, char** argv) {
+  if (argc < 2) return 2;
+  if (strcmp(argv[1], "before") == 0) ARMCI_Barrier();
+  if (strcmp(argv[1], "before-mpi") == 0) armci_msg_me();
+  start(&argc, &argv);
+  ARMCI_Create_mutexes(1);
+  armci_msg_barrier();
+  if (me == 0) make(argv[1]);
+  if (strcmp(argv[1], "after") == 0) ARMCI_Finalize();
+  armci_msg_barrier();
+  finish(); /* not reached */
+  return 0;
+}

@@ -1,0 +1,90 @@
+/* Memory: what is allocated is zero, reachable and given back; parts of different and of no size; errors of the caller.
+ */
+#include "support.h"
+
+static void sizes(void) {
+  for (int turn = 0; turn < 4; ++turn) {
+    void** base = allocate(turn == 3 ? 0 : 1000L * ((me + turn) % 3)); /* some, or all, ask for nothing */
+    for (int rank = 0; rank < ranks; ++rank) {
+      const long bytes = turn == 3 ? 0 : 1000L * ((rank + turn) % 3);
+      CHECK((base[rank] == NULL) == (bytes == 0));
+      char buffer[2000], zero[2000] = {0};
+      if (bytes > 0) CHECK_EQUAL(ARMCI_Get(base[rank], buffer, (int)bytes, rank), 0);
+      if (bytes > 0) CHECK_EQUAL(memcmp(buffer, zero, (size_t)bytes), 0);
+    }
+    ARMCI_Barrier();
+    if (base[me] != NULL) memset(base[me], 0xff, 1000); /* the next allocation is zero all the same */
+    release(base);
+  }
+}
+
+static void device_forms(void) {
+  void* base[64];
+  ARMCI_Group world;
+  ARMCI_Group_get_world(&world);
+  CHECK_EQUAL(ARMCI_Malloc_memdev(base, 100, "dram"), 0);
+  CHECK_EQUAL(ARMCI_PutValueInt(me, base[next_rank()], next_rank()), 0);
+  ARMCI_Barrier();
+  CHECK_EQUAL(*(int*)base[me], previous_rank());
+  CHECK_EQUAL(ARMCI_Free_memdev(base[me]), 0);
+  CHECK_EQUAL(ARMCI_Malloc_group_memdev(base, 100, &world, NULL), 0);
+  CHECK_EQUAL(ARMCI_Free_group(base[me], &world), 0);
+  CHECK_EQUAL(ARMCI_Uses_shm(), 1);
+  CHECK_EQUAL(ARMCI_Uses_shm_grp(&world), 1);
+  ARMCI_Set_shm_limit(1 << 20);
+}
+
+/* Every rank offers memory by itself; the others are told by a message, write to it and read it. */
+static void offered(void) {
+  armci_meminfo_t info, theirs;
+  ARMCI_Memget(256, &info, 0);
+  CHECK(info.armci_addr != NULL);
+  CHECK_EQUAL(info.cpid, me);
+  for (int rank = 0; rank < ranks; ++rank) {
+    theirs = info;
+    armci_msg_bcast(&theirs, sizeof theirs, rank);
+    long* const at = ARMCI_Memat(&theirs, 8 * me);
+    CHECK_EQUAL(ARMCI_PutValueLong(1000 * rank + me, at, rank), 0);
+    CHECK_EQUAL(ARMCI_GetValueLong(at, rank), 1000 * rank + me);
+    ARMCI_Memdt(&theirs, 8 * me);
+    ARMCI_Barrier();       /* nobody uses it any more */
+    ARMCI_Memctl(&theirs); /* only the creator's call gives it back */
+    if (rank == me) ARMCI_Memget(256, &info, 0);
+    ARMCI_Barrier();
+  }
+  ARMCI_Memctl(&info);
+  ARMCI_Barrier();
+}
+
+static void local_buffers(void) {
+  char* const buffer = ARMCI_Malloc_local(1000);
+  CHECK(buffer != NULL);
+  memset(buffer, 1, 1000);
+  CHECK_EQUAL(ARMCI_Free_local(buffer), 0);
+  CHECK(ARMCI_Free_local(buffer) != 0);
+  CHECK(ARMCI_Free_local(&me) != 0);
+  CHECK(ARMCI_Malloc_local(-1) == NULL);
+}
+
+static void mistakes(void) {
+  void* base[64];
+  CHECK(ARMCI_Malloc(base, me == 0 ? -1 : 100) != 0); /* refused in all ranks, though one is wrong */
+  CHECK(ARMCI_Malloc(base, 1L << 50) != 0);
+  CHECK_EQUAL(ARMCI_Malloc(base, 100), 0);
+  CHECK(ARMCI_Free((char*)base[me] + 8) != 0);
+  CHECK_EQUAL(ARMCI_Free(base[me]), 0);
+  CHECK(ARMCI_Free(base[me]) != 0);
+  CHECK(ARMCI_Free(&me) != 0);
+  CHECK(ARMCI_Malloc_group(base, 100, NULL) != 0);
+}
+
+int main(int argc, char** argv) {
+  start(&argc, &argv);
+  sizes();
+  device_forms();
+  offered();
+  local_buffers();
+  mistakes();
+  finish();
+  return 0;
+}

@@ -1,0 +1,165 @@
+/* The ways to start and to end; the first argument names one. Judged by "passed" and a clean exit. */
+#include "support.h"
+
+static void learn_ranks(void) {
+  me = armci_msg_me();
+  ranks = armci_msg_nproc();
+}
+
+/* Something that needs every rank and its memory. */
+static void work(void) {
+  void** base = allocate(64);
+  CHECK_EQUAL(ARMCI_PutValueInt(me + 1, base[next_rank()], next_rank()), 0);
+  ARMCI_Barrier();
+  CHECK_EQUAL(*(int*)base[me], previous_rank() + 1);
+  ARMCI_Barrier();
+  release(base);
+}
+
+static int mpi_ended(void) {
+  int ended;
+  MPI_Finalized(&ended);
+  return ended;
+}
+
+/* ARMCI starts MPI and ends it. */
+static void alone(void) {
+  CHECK_EQUAL(ARMCI_Init(), 0);
+  learn_ranks();
+  work();
+  CHECK_EQUAL(ARMCI_Finalize(), 0);
+  CHECK(mpi_ended());
+}
+
+static void with_arguments(int* argc, char*** argv) {
+  CHECK_EQUAL(ARMCI_Init_args(argc, argv), 0);
+  learn_ranks();
+  work();
+  CHECK_EQUAL(ARMCI_Finalize(), 0);
+}
+
+static void threaded(void) {
+  int level;
+  CHECK_EQUAL(ARMCI_Init_thread(MPI_THREAD_MULTIPLE), 0);
+  MPI_Query_thread(&level);
+  CHECK_EQUAL(level, MPI_THREAD_MULTIPLE);
+  learn_ranks();
+  work();
+  CHECK_EQUAL(ARMCI_Finalize(), 0);
+}
+
+/* Counted, and a second time after the end, while the program keeps MPI. */
+static void counted(void) {
+  MPI_Init(NULL, NULL);
+  for (int turn = 0; turn < 3; ++turn) {
+    CHECK_EQUAL(ARMCI_Initialized(), 0);
+    CHECK_EQUAL(ARMCI_Init(), 0);
+    CHECK_EQUAL(ARMCI_Init(), 0);
+    learn_ranks();
+    CHECK_EQUAL(ARMCI_Finalize(), 0);
+    CHECK_EQUAL(ARMCI_Initialized(), 1);
+    work();
+    CHECK_EQUAL(ARMCI_Finalize(), 0);
+  }
+  CHECK(!mpi_ended());
+  CHECK_EQUAL(ARMCI_Finalize(), 0); /* nothing left to end */
+  MPI_Finalize();
+}
+
+/* The ranks of a communicator of the program's, the other way round. */
+static void over_comm(void) {
+  MPI_Comm comm;
+  int world_rank;
+  MPI_Init(NULL, NULL);
+  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -world_rank, &comm);
+  CHECK_EQUAL(ARMCI_Init_mpi_comm(comm), 0);
+  learn_ranks();
+  CHECK_EQUAL(me, ranks - 1 - world_rank);
+  work();
+  CHECK_EQUAL(ARMCI_Finalize(), 0);
+  CHECK_EQUAL(ARMCI_Init_thread_comm(MPI_THREAD_SINGLE, comm), 0);
+  work();
+  CHECK_EQUAL(ARMCI_Finalize(), 0);
+  MPI_Comm_free(&comm);
+  MPI_Finalize();
+}
+
+/* MPI_Finalize finds ARMCI running; ARMCI_Finalize comes too late, or never. */
+static void forgotten(int late) {
+  MPI_Init(NULL, NULL);
+  CHECK_EQUAL(ARMCI_Init(), 0);
+  learn_ranks();
+  work();
+  MPI_Finalize();
+  CHECK_EQUAL(ARMCI_Initialized(), 0);
+  if (late) CHECK_EQUAL(ARMCI_Finalize(), 0);
+}
+
+static void by_messages(int* argc, char*** argv) {
+  armci_msg_init(argc, argv);
+  learn_ranks();
+  armci_msg_barrier();
+  int sum = 1;
+  armci_msg_igop(&sum, 1, "+");
+  CHECK_EQUAL(sum, ranks);
+  CHECK_EQUAL(ARMCI_Init(), 0);
+  work();
+  CHECK_EQUAL(ARMCI_Finalize(), 0);
+  CHECK(!mpi_ended());
+  armci_msg_finalize();
+  armci_msg_finalize();
+}
+
+/* Every call before the start answers, and starts nothing. */
+static void too_early(void) {
+  char byte = 0;
+  MPI_Init(NULL, NULL);
+  MPI_Comm_rank(MPI_COMM_WORLD, &me);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  CHECK_EQUAL(ARMCI_Put(&byte, &byte, 1, 0), FAIL8);
+  CHECK_EQUAL(ARMCI_Malloc(NULL, 8), FAIL8);
+  CHECK(ARMCI_Malloc_local(8) == NULL);
+  CHECK_EQUAL(armci_notify(0), FAIL8);
+  CHECK_EQUAL(ARMCI_Test(NULL), FAIL8);
+  CHECK_EQUAL(ARMCI_Initialized(), 0);
+  MPI_Finalize();
+}
+
+/* The environment holds a setting that cannot be used. */
+static void refused(void) {
+  MPI_Init(NULL, NULL);
+  MPI_Comm_rank(MPI_COMM_WORLD, &me);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  CHECK_EQUAL(ARMCI_Init(), FAIL);
+  CHECK_EQUAL(ARMCI_Initialized(), 0);
+  MPI_Finalize();
+}
+
+int main(int argc, char** argv) {
+  const char* const way = argc > 1 ? argv[1] : "";
+  if (strcmp(way, "alone") == 0)
+    alone();
+  else if (strcmp(way, "arguments") == 0)
+    with_arguments(&argc, &argv);
+  else if (strcmp(way, "threaded") == 0)
+    threaded();
+  else if (strcmp(way, "counted") == 0)
+    counted();
+  else if (strcmp(way, "comm") == 0)
+    over_comm();
+  else if (strcmp(way, "forgotten") == 0)
+    forgotten(0);
+  else if (strcmp(way, "late") == 0)
+    forgotten(1);
+  else if (strcmp(way, "messages") == 0)
+    by_messages(&argc, &argv);
+  else if (strcmp(way, "early") == 0)
+    too_early();
+  else if (strcmp(way, "refused") == 0)
+    refused();
+  else
+    return 2;
+  if (me == 0) printf("passed: %d ranks, %s\n", ranks, way);
+  return 0;
+}

@@ -1,0 +1,121 @@
+"""What the tests of launchers have in common: a job in a folder and an environment of its own.
+
+Every test has a TMPDIR of its own that must be empty at the end, and marks its processes by a variable of the
+environment, by which those that were left behind are found.
+"""
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import uuid
+
+OPTIONS = argparse.Namespace()
+MARK = "GRAPNEL_TEST_MARK"
+
+
+def marked_processes(mark):
+    wanted = f"{MARK}={mark}".encode()
+    found = []
+    for name in os.listdir("/proc"):
+        if not name.isdigit() or int(name) == os.getpid():
+            continue
+        try:
+            with open(f"/proc/{name}/environ", "rb") as environment:
+                if wanted in environment.read().split(b"\0"):
+                    found.append(int(name))
+        except OSError:
+            pass
+    return found
+
+
+def our_shared_files():
+    return {name for name in os.listdir("/dev/shm") if "grapnel" in name or "pmix" in name}
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.mark = uuid.uuid4().hex
+        self.folder = tempfile.mkdtemp(prefix="launch-test-")
+        self.shared = our_shared_files()
+        self.environment = dict(os.environ, TMPDIR=self.folder, OMPI_ALLOW_RUN_AS_ROOT="1",
+                                OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        self.environment[MARK] = self.mark
+        for name in ("GRAPNEL_NODES", "SLURM_JOB_ID"):
+            self.environment.pop(name, None)
+
+    def tearDown(self):
+        left = marked_processes(self.mark)
+        for process in left:
+            os.kill(process, signal.SIGKILL)
+        files = os.listdir(self.folder)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.assertEqual(left, [], "processes were left behind")
+        self.assertEqual(files, [], "files were left in TMPDIR")
+        self.assertEqual(our_shared_files() - self.shared, set(), "files were left in /dev/shm")
+
+    def start(self, *arguments, launcher=None, **more):
+        command = list(launcher or [OPTIONS.tool, "run"]) + [str(a) for a in arguments]
+        more.setdefault("stdin", subprocess.DEVNULL)
+        return subprocess.Popen(command, env=self.environment, text=True, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, **more)
+
+    def run_job(self, *arguments, timeout=60, **more):
+        text = more.pop("input", None)
+        if text is not None:
+            more["stdin"] = subprocess.PIPE
+        job = self.start(*arguments, **more)
+        out, err = job.communicate(text, timeout=timeout)
+        return job.returncode, out, err
+
+    def start_staying(self, how, ranks, nodes, launcher=None):
+        """A job whose ranks wait for what happens; answers it and the ranks' process numbers."""
+        arguments = ["-n", ranks] + (["--nodes", nodes] if launcher is None else [])
+        if launcher is not None:
+            self.environment["GRAPNEL_NODES"] = str(nodes)
+        job = self.start(*arguments, OPTIONS.probe, "stay", how, launcher=launcher)
+        ranks_of = {}
+        while len(ranks_of) < ranks:
+            line = job.stdout.readline()
+            if not line:
+                self.fail(f"the job ended early: {job.communicate()[1]}")
+            match = re.fullmatch(r"ready (\d+) (\d+)\n", line)
+            if match:
+                ranks_of[int(match[1])] = int(match[2])
+        return job, ranks_of
+
+    def finish(self, job, limit_s=5):
+        """Everything has to be over in that time; answers the exit code and stderr."""
+        begin = time.monotonic()
+        try:
+            _, err = job.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            self.fail(f"still there after {limit_s} s: {marked_processes(self.mark)}")
+        self.wait_for_the_ends(begin + limit_s - time.monotonic())
+        return job.returncode, err
+
+    def wait_for_the_ends(self, limit_s=5):
+        """Until every process of the job is gone."""
+        begin = time.monotonic()
+        while marked_processes(self.mark) and time.monotonic() - begin < limit_s:
+            time.sleep(0.01)
+        self.assertEqual(marked_processes(self.mark), [], f"still there after {limit_s} s")
+
+    def remove_folder_of_mpirun(self):
+        # Open MPI leaves its own session folder behind when a job dies; it must hold nothing of ours.
+        for name in os.listdir(self.folder):
+            self.assertTrue(name.startswith("ompi."), name)
+            shutil.rmtree(os.path.join(self.folder, name))
+
+
+def main(parser):
+    _, rest = parser.parse_known_args(namespace=OPTIONS)
+    run = unittest.main(module="__main__", argv=[sys.argv[0]] + rest, exit=False)
+    for test, reason in run.result.skipped:
+        print(f"skipped: {test.id()}: {reason}", file=sys.stderr)
+    sys.exit(0 if run.result.wasSuccessful() else 1)

@@ -1,0 +1,109 @@
+"""Did a program pass? By its exit code, and by what it printed: some suites print a failure and exit with 0.
+
+A line tells of a failure when a fail pattern matches it after everything harmless was taken out of it: the program's own
+name, "0 errors", "no failures", "errors: none", "error handling", "maximum error 1.2e-15".
+"""
+
+import re
+
+FAIL_PATTERNS = (
+    r"\bfail(?:s|ed|ing|ures?)?\b",
+    r"\berrors?\b",
+    r"\bmis-?match(?:es|ed)?\b",
+    r"\b(?:not|in)[ -]?correct(?:ly)?\b",
+    r"\bwrong\b",
+    r"\bunexpected\b",
+    r"(?:\b|_)abort(?:s|ed|ing)?\b",
+    r"\bassert(?:ion)?\b",
+    r"\bsegmentation (?:fault|violation)\b|\bsegfault\b|\bbus error\b|\bcore dumped\b",
+    r"\bunimplemented\b|\bnot implemented\b",
+)
+
+_TROUBLE = r"(?:errors?|fail(?:ed|ures?)?|mis-?match(?:es)?|aborts?|aborted|wrong|incorrect)"
+_THINGS = r"(?:(?:tests?|cases?|checks?|values?|elements?|total|of them|ranks?|programs?)\s+)?"
+HARMLESS_PATTERNS = (
+    rf"(?<![\w.-])(?:0|none)\s*(?:/|of|out of)\s*(?:\d+\s+|the\s+)?{_THINGS}(?:(?:are|is|were|was|have|has)\s+)?{_TROUBLE}\b",
+    rf"(?<![\w.-])(?:no|0|zero|without(?: any)?)\s+{_THINGS}{_TROUBLE}\b",
+    rf"\b(?:never|nothing|none|(?:does|did|do|has|have) not|didn't|doesn't)\s+(?:has\s+|have\s+)?{_TROUBLE}\b",
+    rf"\b{_TROUBLE}(?:\s+(?:count|tests?|number|total|found|detected))?\s*[:=]?\s*(?:0+|none|no)(?![\w.])",
+    r"\berror[- ](?:handl\w*|check\w*|codes?|class(?:es)?|tolerance|bounds?|messages?|threshold)\b",
+    r"\b(?:check\w*|test\w*|look\w*|watch\w*)\s+(?:for|of|on)\s+(?:errors?|failures?|assertions?)\b",
+    r"\b(?:expected|intended|deliberate)\s+(?:errors?|failures?|aborts?)\b",
+)
+
+# "error" beside a number is often a measure of accuracy; so small a one is none.
+_MEASURE = re.compile(r"\berrors?\b[^\d\n]{0,24}?([-+]?\d+(?:\.\d*)?(?:[eEdD][-+]?\d+)?)(?![\w.])", re.IGNORECASE)
+SMALLEST_ERROR = 1e-6
+
+PASSED, FAILED, SLOW = "passed", "failed", "slow"
+LONGEST_LINE = 4096
+
+
+class Judge:
+    """The patterns of one run of the suite."""
+
+    def __init__(self, fail=(), harmless=(), must_print=None, use_defaults=True):
+        defaults = (FAIL_PATTERNS, HARMLESS_PATTERNS) if use_defaults else ((), ())
+        self.fail = [compiled(pattern) for pattern in (*defaults[0], *fail)]
+        self.harmless = [compiled(pattern) for pattern in (*defaults[1], *harmless)]
+        self.must_print = compiled(must_print) if must_print else None
+
+    def tells_failure(self, line, names=()):
+        """`names`: the program's, longest first; they may hold any word."""
+        for name in names:
+            line = line.replace(name, " ")
+        for pattern in self.harmless:
+            line = pattern.sub(" ", line)
+        line = _MEASURE.sub(lambda match: " " if is_small(match[1]) else match[0], line)
+        return any(pattern.search(line) for pattern in self.fail)
+
+
+class Hearing:
+    """Takes in one program's output as it comes; holds what speaks for and against it."""
+
+    def __init__(self, judge, names):
+        self.judge = judge
+        self.names = names
+        self.first_failure = None
+        self.printed_pass = False
+        self._rest = b""
+
+    def take(self, data):
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        if len(self._rest) > LONGEST_LINE:
+            lines, self._rest = [*lines, self._rest], b""
+        for line in lines:
+            self._take_line(line.decode(errors="replace").rstrip("\r"))
+
+    def finish(self):
+        self.take(b"\n")
+
+    def _take_line(self, line):
+        if self.judge.must_print and self.judge.must_print.search(line):
+            self.printed_pass = True
+        if self.first_failure is None and self.judge.tells_failure(line, self.names):
+            self.first_failure = line.strip()[:200]
+
+    def verdict(self, exit_code):
+        """Answers passed or failed, and why."""
+        said = f"; it printed: {self.first_failure}" if self.first_failure is not None else ""
+        if exit_code != 0:
+            return FAILED, f"{text_of_exit(exit_code)}{said}"
+        if self.first_failure is not None:
+            return FAILED, f"exit code 0, but it printed: {self.first_failure}"
+        if self.judge.must_print and not self.printed_pass:
+            return FAILED, f"exit code 0, but it printed nothing that matches '{self.judge.must_print.pattern}'"
+        return PASSED, ""
+
+
+def compiled(pattern):
+    return re.compile(pattern, re.IGNORECASE)
+
+
+def is_small(text):
+    return abs(float(re.sub("[dD]", "e", text))) <= SMALLEST_ERROR
+
+
+def text_of_exit(code):
+    number = -code if code < 0 else code - 128
+    return f"exit code {code}" if number <= 0 or number > 64 else f"ended by signal {number}"

@@ -1,0 +1,26 @@
+# ./dev lab: jobs on several hosts of this machine. The work is done by tools/lab. Sourced by ./dev.
+
+# Runs a command as root, with the caller's environment: jobs are to find what their user has set.
+as_root_with_environment() {
+  local variables
+  mapfile -d '' variables < <(env -0)
+  if [ "$(id -u)" = 0 ]; then
+    exec "$@"
+  elif ! command -v sudo >/dev/null; then
+    die "a lab needs root: run ./dev lab as root, or install sudo"
+  elif [ -t 0 ]; then
+    exec sudo env "${variables[@]}" "$@"
+  else
+    exec sudo -n env "${variables[@]}" "$@"
+  fi
+}
+
+command_lab() {
+  local preset mpi cc build_dir rest
+  # The delay line is only built for a lab that may need it.
+  if [ "${1-}" = up ] && ! is_one_of --help "$@" && ! is_one_of -h "$@" && [[ " $* " == *" --delay"* || " $* " == *" line "* ]]; then
+    parse_build_options options
+    build_tree lab_delay_line >&2
+  fi
+  as_root_with_environment python3 -B "$root/tools/lab/lab" "$@"
+}
