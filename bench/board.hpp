@@ -28,6 +28,9 @@ struct BoardPage {
   std::atomic<std::uint32_t> command{0};  ///< sequence · 16 + Command; a futex
   std::atomic<std::uint32_t> done{0};     ///< the last `command` that was done; a futex
   std::atomic<std::uint64_t> result{0};
+  /// What `share` is to be, where a job knows several; written before the command. scenarios/sync_work.hpp
+  static constexpr std::size_t kArguments = 6;
+  std::uint64_t argument[kArguments] = {};
   std::atomic<std::uint32_t> joined{0};  ///< 1 when the job is ready; a futex
   // For limits/raw_ucx.h: which instance's server shall be awake (a futex), which one is, and their addresses.
   std::uint32_t raw_phase = 0, raw_awake = 0;

@@ -6,15 +6,13 @@
 #include "jobs.hpp"
 #include "pairs.hpp"
 #include "rank.hpp"
+#include "turns.hpp"
 
 namespace grapnel::bench {
 namespace {
 
-using OnRow = std::function<void(const Measurement&)>;
-
 const std::string kSim = "sim/gets_100/1ms_delay";
 const std::string kOversubscribed = "oversubscribed/8_ranks_4_nodes";
-constexpr int kJobTimeout_s = 240;
 
 bool wants(const RmaOptions& options, const std::string& name) {
   if (options.only_peers && name.rfind("peers/", 0) != 0) return false;
@@ -28,70 +26,17 @@ bool wants_any(const RmaOptions& options, const JobKind& kind) {
   return false;
 }
 
-std::vector<std::string> job_command(const JobKind& kind, const RmaOptions& options, const Board& board) {
-  std::vector<std::string> command = {beside("grapnel"),
-                                      "run",
-                                      "-n",
-                                      std::to_string(kind.ranks),
-                                      "--nodes",
-                                      std::to_string(kind.nodes),
-                                      "--timeout",
-                                      std::to_string(kJobTimeout_s),
-                                      "--",
-                                      beside("grapnel-bench"),
-                                      "rank",
-                                      kind.name,
-                                      "--board",
-                                      board.path(),
-                                      "--runs",
-                                      std::to_string(options.effort.pairs)};
-  if (!options.filter.empty()) command.insert(command.end(), {"--filter", options.filter});
-  if (options.effort.quick) command.emplace_back("--quick");
-  return command;
-}
-
-bool read_rows(Job& job, const OnRow& on_row) {
-  while (const auto line = job.next_line()) {
-    if (const auto measurement = from_line(*line)) {
-      on_row(*measurement);
-    } else {
-      fmt::print(stderr, "{}\n", *line);
-    }
-  }
-  return job.finish();
-}
-
 bool run_job(const JobKind& kind, const RmaOptions& options, const OnRow& on_row) {
   const Board board = Board::create();
-  Job job(job_command(kind, options, board));
+  Job job(job_command(kind, options.effort, board, options.filter));
   return read_rows(job, on_row);
 }
 
 // ---- the same work by 2 ranks and by 8: both jobs are there, and take turns ----
 
-struct ShareJob {
-  ShareJob(const JobKind& kind, const RmaOptions& options)
-      : board(Board::create()), job(job_command(kind, options, board)) {}
-  bool join() {
-    return board.wait_joined([this] { return job.is_alive(); });
-  }
-  bool run(double& time_ns) {
-    board.issue(Command::share);
-    if (!board.wait_done([this] { return job.is_alive(); })) return false;
-    time_ns = static_cast<double>(board.result());
-    return true;
-  }
-  bool end() {
-    board.issue(Command::quit);
-    return read_rows(job, [](const Measurement&) {});
-  }
-  Board board;
-  Job job;
-};
-
 bool oversubscribed(const RmaOptions& options, const OnRow& on_row) {
-  ShareJob two(job_kind("share_2"), options);
-  ShareJob eight(job_kind("share_8"), options);
+  TurnJob two(job_kind("share_2"), options.effort);
+  TurnJob eight(job_kind("share_8"), options.effort);
   if (!two.join() || !eight.join()) return false;
   Samples samples;
   for (int i = -1; i < options.effort.pairs; ++i) {

@@ -1,6 +1,6 @@
 // grapnel-bench: measures Grapnel beside what the machine can do, and judges.
 //
-//   grapnel-bench rma|peers [--json FILE] [--check] [--filter TEXT] [--quick] [--runs N] [--bars FILE]
+//   grapnel-bench rma|peers|sync [--json FILE] [--check] [--filter TEXT] [--quick] [--runs N] [--bars FILE]
 //
 // `grapnel-bench rank …` is what its jobs run.
 #include <fmt/format.h>
@@ -18,6 +18,7 @@
 #include "collect.hpp"
 #include "rank.hpp"
 #include "report.hpp"
+#include "sync_rows.hpp"
 
 namespace {
 
@@ -25,7 +26,8 @@ using namespace grapnel::bench;
 
 struct Options {
   RmaOptions rma;
-  int runs = 0;  ///< 0: the default
+  std::string scenario = "rma";  ///< of the bars
+  int runs = 0;                  ///< 0: the default
   std::string json;
   std::string bars;
   bool check = false;
@@ -59,11 +61,20 @@ Row judged(const std::vector<Bar>& bars, const Measurement& measurement) {
   return *row;
 }
 
+std::vector<std::string> rows_wanted(const Options& options) {
+  return options.scenario == "sync" ? sync_rows(options.rma.filter) : rma_rows(options.rma);
+}
+
+bool collect(const Options& options, const PeerSink& sink) {
+  if (options.scenario == "sync") return collect_sync(options.rma.filter, options.rma.effort, sink.on_row);
+  return collect_rma(options.rma, sink);
+}
+
 // The rows that fall short and those that are missing, one line each.
 std::vector<std::string> shortfalls(const std::vector<Row>& rows, const std::set<std::string>& skipped,
-                                    const RmaOptions& options) {
+                                    const Options& options) {
   std::vector<std::string> lines;
-  for (const std::string& name : rma_rows(options)) {
+  for (const std::string& name : rows_wanted(options)) {
     if (skipped.count(name) != 0) continue;
     const auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.measured.name == name; });
     if (row == rows.end()) {
@@ -79,21 +90,21 @@ std::vector<std::string> shortfalls(const std::vector<Row>& rows, const std::set
   return lines;
 }
 
-bool write_json(const std::string& path, const std::vector<Row>& rows) {
+bool write_json(const std::string& path, const std::string& scenario, const std::vector<Row>& rows) {
   std::ofstream file(path);
-  file << to_json("rma", rows);
+  file << to_json(scenario, rows);
   file.close();
   if (!file) fmt::print(stderr, "grapnel-bench: cannot write {}\n", path);
   return !file.fail();
 }
 
-int run_rma(Options options) {
+int run(Options options) {
   options.rma.effort.pairs = options.runs > 0 ? options.runs : options.rma.effort.quick ? kPairsQuick : kPairs;
-  if (rma_rows(options.rma).empty()) {
-    fmt::print(stderr, "grapnel-bench: no row of rma holds \"{}\"\n", options.rma.filter);
+  if (rows_wanted(options).empty()) {
+    fmt::print(stderr, "grapnel-bench: no row of {} holds \"{}\"\n", options.scenario, options.rma.filter);
     return 2;
   }
-  const auto bars = read_bars(bars_text(options.bars), "rma");
+  const auto bars = read_bars(bars_text(options.bars), options.scenario);
   if (!bars) fail(bars.status());
   warn_of_company();
   std::vector<Row> rows;
@@ -108,10 +119,10 @@ int run_rma(Options options) {
     skipped.insert(name);
     fmt::print("{:<46} skipped: {}\n", name, why);
   };
-  const bool all_well = collect_rma(options.rma, {on_row, on_skip});
+  const bool all_well = collect(options, {on_row, on_skip});
   if (!all_well) fmt::print(stderr, "grapnel-bench: a job failed\n");
-  if (!options.json.empty() && !write_json(options.json, rows)) return 1;
-  const auto lines = shortfalls(rows, skipped, options.rma);
+  if (!options.json.empty() && !write_json(options.json, options.scenario, rows)) return 1;
+  const auto lines = shortfalls(rows, skipped, options);
   fmt::print("\n{} rows, {} short of their bars, {} skipped\n", rows.size(), lines.size(), skipped.size());
   for (const std::string& line : lines) fmt::print("  {}\n", line);
   return all_well && (lines.empty() || !options.check) ? 0 : 1;
@@ -137,7 +148,8 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App* const rma = app.add_subcommand("rma", "One-sided operations, inside a node and between nodes");
   CLI::App* const peers = app.add_subcommand("peers", "The rows of rma that hold us against others");
-  for (CLI::App* const command : {rma, peers}) {
+  CLI::App* const sync = app.add_subcommand("sync", "Fence and barrier, beside the papers' and a node's limits");
+  for (CLI::App* const command : {rma, peers, sync}) {
     add_effort(*command, options);
     add_report(*command, options);
   }
@@ -148,7 +160,8 @@ int main(int argc, char** argv) {
   add_effort(*rank, options);
   CLI11_PARSE(app, argc, argv);
   options.rma.only_peers = peers->parsed();
-  if (*rma || *peers) return run_rma(options);
+  if (*sync) options.scenario = "sync";
+  if (*rma || *peers || *sync) return run(options);
   rank_options.filter = options.rma.filter;
   rank_options.effort = options.rma.effort;
   rank_options.effort.pairs = options.runs;

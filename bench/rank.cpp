@@ -8,6 +8,7 @@
 #include "limits/raw_ucx.h"
 #include "pairs.hpp"
 #include "scenarios/shared_work.hpp"
+#include "scenarios/sync_work.hpp"
 
 namespace grapnel::bench {
 namespace {
@@ -34,7 +35,7 @@ std::uint64_t work_ns() {
   return now_ns() - begin_ns;
 }
 
-void follow(Session& s) {
+void follow(Session& s, const JobKind& kind) {
   std::uint32_t seen = 0;
   for (;;) {
     switch (s.board.next(seen)) {
@@ -46,7 +47,7 @@ void follow(Session& s) {
       case Command::work: s.board.done(seen, work_ns()); break;
       case Command::cpu_time: s.board.done(seen, processor_time_ns()); break;
       case Command::share: {
-        const std::uint64_t time_ns = do_share(s);
+        const std::uint64_t time_ns = kind.share(s);
         if (index(s.g.rank()) == 0) s.board.done(seen, time_ns);
         break;
       }
@@ -107,7 +108,12 @@ const std::vector<JobKind>& job_kinds() {
       {"two_nodes", 2, 2, 2 * kMiB, true, two_nodes_tasks()},
       {"busy_target", 2, 2, kMiB, false, busy_target_tasks()},
       {"share_2", 2, 2, kMiB, false, {}},
-      {"share_8", 8, 4, kMiB, false, {}}};
+      {"share_8", 8, 4, kMiB, false, {}},
+      {"sync_2", 2, 2, kMiB, false, {}, do_sync_work},
+      {"sync_4", 4, 4, kMiB, false, {}, do_sync_work},
+      {"sync_8", 8, 8, kMiB, false, {}, do_sync_work},
+      {"sync_same_2", 2, 1, kMiB, false, {}, do_sync_work},
+      {"sync_same_4", 4, 1, kMiB, false, {}, do_sync_work}};
   return kinds;
 }
 
@@ -138,7 +144,7 @@ int run_rank(const RankOptions& options) {
   if (conducts) {
     measure(session, kind, options.filter);
   } else {
-    follow(session);
+    follow(session, kind);
   }
   if (kind.raw_ucx) close_raw(session);
   must(g.finish());

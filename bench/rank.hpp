@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/shared_work.hpp"
 #include "session.hpp"
 
 namespace grapnel::bench {
@@ -17,6 +18,7 @@ struct JobKind {
   std::size_t memory_bytes;  ///< of each rank
   bool raw_ucx;
   std::vector<Task> tasks;
+  std::uint64_t (*share)(Session&) = do_share;  ///< what `Command::share` does; ns
 };
 
 const std::vector<JobKind>& job_kinds();

@@ -178,8 +178,22 @@ class GRAPNEL_API Runtime {
   /// To all members.
   Status fence(const Group& group);
   Status fence_all();
-  /// Collective: everybody's fence_all, and everybody has arrived.
+  /// Collective: everybody's fence_all, and everybody has arrived; in fewer messages than the two (docs/barrier.md).
   Status barrier();
+  /// The same in two steps, to compute in between: the others' barriers go on meanwhile. What is written in between
+  /// belongs to the next barrier. Errors of all: invalid_argument (begun already; not begun), refused, peer_dead.
+  Status begin_barrier();
+  /// True: the barrier is over, and `end_barrier` must not be called. Never sleeps.
+  Result<bool> test_barrier();
+  Status end_barrier();
+  /// The same, collective over a group, of which the caller is a member: the members' writes to anybody are complete.
+  /// Barriers of several groups may be under way at once. unavailable: 4,096 groups have barriers on this node.
+  Status barrier(const Group& group);
+  Status begin_barrier(const Group& group);
+  Result<bool> test_barrier(const Group& group);
+  Status end_barrier(const Group& group);
+  /// The group needs its barrier no more; every member says so, and none waits for another. It may be used again.
+  Status release(const Group& group);
 
   // --- signals: the target sees them when the data is there; one message, no round trip ---
   /// A put, after which the 32-bit word at `remote_flag` (aligned, of the same target) is set to `value`: who reads the

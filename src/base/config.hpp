@@ -18,7 +18,7 @@ namespace grapnel::base {
 enum class ProgressMode { poll, event, adaptive };
 enum class TransportKind { ucx, sim };
 enum class FenceKind { serial, overlapped };
-enum class BarrierKind { plain };
+enum class BarrierKind { automatic, serial, few, clean, exchange, direct };
 enum class LockKind { server_queue };
 
 struct Config {
@@ -26,7 +26,8 @@ struct Config {
   ProgressMode progress = ProgressMode::adaptive;  ///< how a node's server waits
   TransportKind transport = TransportKind::ucx;
   FenceKind fence = FenceKind::overlapped;
-  BarrierKind barrier = BarrierKind::plain;       ///< the only one so far
+  BarrierKind barrier = BarrierKind::automatic;
+  std::uint32_t barrier_fanout = 2;               ///< messages of a dissemination's round, plus one
   LockKind lock = LockKind::server_queue;         ///< the only one so far
   std::uint32_t fence_window = 16;                ///< fence requests in flight at once
   std::uint64_t spin_ns = 20'000;                 ///< how long a waiter spins before it sleeps

@@ -11,6 +11,7 @@ namespace grapnel::progress {
 void Server::on_bulk(const transport::BulkMessage& message) {
   RequestHeader header;
   const char* fault = fault_of(message.header, message.payload_bytes, header);
+  if (fault == nullptr && header.origin >= launch_.size()) fault = "is long, and comes from a server";
   Origin* origin = fault == nullptr ? &origins_[static_cast<std::size_t>(header.origin)] : nullptr;
   if (origin != nullptr && origin->held + header.charge > config_.window_bytes) fault = "exceeds its origin's window";
   if (fault != nullptr) {

@@ -12,7 +12,7 @@
 namespace grapnel::progress {
 
 Client::Client(launch::Launch& launch, Waiting& waiting, std::vector<ServerDescription> servers)
-    : launch_(launch), waiting_(waiting), peers_(servers.size()) {
+    : launch_(launch), waiting_(waiting), write_counts_(launch), bell_(launch), peers_(servers.size()) {
   for (std::size_t node = 0; node < servers.size(); ++node) peers_[node].server = std::move(servers[node]);
 }
 
@@ -69,13 +69,14 @@ Result<transport::Sent> Client::send(NodeId node, const Order& order) {
   header.payload_bytes = static_cast<std::uint32_t>(order.payload.size());
   header.charge = charge;
   header.token = order.on_reply.notify != nullptr ? take_token(order.on_reply) : 0;
+  // Counted before it leaves: a reply may come back from within `send`.
+  ++peer.issued;
+  if (order.write) count_write(node, header);
+  peer.charged += charge;
+  messages_.store(messages_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   std::byte front[transport::kMaxHeaderBytes];
   std::memcpy(front, &header, sizeof header);
   if (!order.body.empty()) std::memcpy(front + sizeof header, order.body.data(), order.body.size());
-  // Counted before it leaves: a reply may come back from within `send`.
-  ++peer.issued;
-  peer.charged += charge;
-  messages_.store(messages_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   auto sent =
       worker_->send(peer.endpoint, ByteView(front, sizeof header + order.body.size()), order.payload, order.sent);
   // What was counted will never be answered: whoever waits for it ends with this instead of waiting for ever.
@@ -83,26 +84,56 @@ Result<transport::Sent> Client::send(NodeId node, const Order& order) {
   return sent;
 }
 
-Status Client::drain(NodeId node) {
-  Peer& peer = peers_[index(node)];
-  if (!peer.connected) return {};
-  // One flush per endpoint at a time; a second thread's waits for the first and then flushes for itself.
-  GRAPNEL_TRY(wait_until([&] { return !peer.flushing; }));
-  GRAPNEL_TRY(start_flush(peer));
-  GRAPNEL_TRY(wait_until([&] { return !peer.flushing; }));
-  return failure_;  // a broken connection ends a flush, too
+void Client::count_write(NodeId node, RequestHeader& header) {
+  if (not_counting_ > 0) {
+    peers_[index(node)].uncounted = peers_[index(node)].issued;
+    return;
+  }
+  header.flags |= kCountedWrite;
+  write_counts_.add(node);
 }
 
-Status Client::drain(const std::vector<NodeId>& nodes) {
-  const auto none_is_flushing = [&] {
-    return std::none_of(nodes.begin(), nodes.end(), [&](NodeId node) { return peers_[index(node)].flushing; });
+Result<ReplyCode> Client::ask(NodeId node, Order order) {
+  struct Answer {
+    bool arrived = false;
+    ReplyCode code{};
   };
-  GRAPNEL_TRY(wait_until(none_is_flushing));
+  // Not on the stack: where the wait fails, a late answer must find it still there.
+  auto answer = std::make_unique<Answer>();
+  order.on_reply = {[](void* context, const Reply& reply) {
+                      auto& waiting = *static_cast<Answer*>(context);
+                      waiting = {true, reply.code};
+                    },
+                    answer.get()};
+  Status waited = send(node, order).status();
+  if (waited.ok()) waited = wait_until([&] { return answer->arrived; });
+  if (waited.ok()) return answer->code;
+  static_cast<void>(answer.release());
+  return waited;
+}
+
+Status Client::ring() {
+  if (!bell_.must_wake()) return {};
+  Order order;
+  order.handler = kBellHandler;
+  const Guard guard(*this);
+  const auto sent = send(launch_.node(), order);
+  return sent ? drain(launch_.node()) : sent.status();
+}
+
+Status Client::drain(std::span<const NodeId> nodes) {
   for (const NodeId node : nodes) {
-    if (peers_[index(node)].connected) GRAPNEL_TRY(start_flush(peers_[index(node)]));
+    Peer& peer = peers_[index(node)];
+    if (!peer.connected) continue;
+    // One flush per endpoint at a time; a second thread's waits for the first and then flushes for itself.
+    GRAPNEL_TRY(wait_until([&] { return !peer.flushing; }));
+    GRAPNEL_TRY(start_flush(peer));
   }
-  GRAPNEL_TRY(wait_until(none_is_flushing));
-  return failure_;
+  for (const NodeId node : nodes) {
+    Peer& peer = peers_[index(node)];
+    GRAPNEL_TRY(wait_until([&] { return !peer.flushing; }));
+  }
+  return failure_;  // a broken connection ends a flush, too
 }
 
 bool Client::try_drain(NodeId node) {

@@ -15,14 +15,17 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "base/config.hpp"
 #include "grapnel/status.hpp"
 #include "launch/launch.hpp"
+#include "progress/bell.hpp"
 #include "progress/message.hpp"
 #include "progress/server.hpp"
 #include "progress/waiting.hpp"
+#include "progress/write_counts.hpp"
 #include "transport/transport.hpp"
 
 namespace grapnel::progress {
@@ -55,6 +58,7 @@ struct Order {
   ByteView body;
   ByteView payload;             ///< untouched until `sent`, or until the call returned with Sent::done
   std::size_t reply_bytes = 0;  ///< payload of the reply at most; takes window too
+  bool write = false;           ///< a fence and a barrier wait for it
   OnReply on_reply;             ///< none: no reply, where the handler has none; else its acknowledgement
   transport::Completion sent;
 };
@@ -80,16 +84,28 @@ class Client final : public transport::MessageSink {
   /// Sends a request, after waiting until the node's window has room for it. Errors: peer_dead, system.
   Result<transport::Sent> send(NodeId node, const Order& order);
 
-  /// Returns when everything sent to the node has left this process. Errors: peer_dead.
-  Status drain(NodeId node);
-  /// The same for several nodes, all at once.
-  Status drain(const std::vector<NodeId>& nodes);
+  /// Returns when everything sent to the node, or to these nodes, has left this process. Errors: peer_dead.
+  Status drain(NodeId node) { return drain({&node, 1}); }
+  Status drain(std::span<const NodeId> nodes);
   /// The same without waiting: whether it has left.
   bool try_drain(NodeId node);
 
   /// Requests to the node so far, and how many of them its server has applied, as far as is known here.
   std::uint64_t issued(NodeId node) const { return peers_[index(node)].issued; }
   std::uint64_t handled(NodeId node) const { return peers_[index(node)].handled; }
+
+  /// While a barrier is under way the rank's writes are not counted (write_counts.hpp). Nests.
+  void stop_counting() { ++not_counting_; }
+  void resume_counting() { --not_counting_; }
+  /// `issued` at the last write to the node that was not counted.
+  std::uint64_t uncounted(NodeId node) const { return peers_[index(node)].uncounted; }
+  const WriteCounts& write_counts() const { return write_counts_; }
+  Bell& bell() { return bell_; }
+
+  /// A request whose answer is waited for; its content does not matter. Errors: peer_dead, system.
+  Result<ReplyCode> ask(NodeId node, Order order);
+  /// After work for this node's server was stored in node memory; for processes other than the server's.
+  Status ring();
 
   /// Requests that the node refused and nobody was told of yet; asking resets it.
   std::uint32_t take_refused(NodeId node);
@@ -99,11 +115,13 @@ class Client final : public transport::MessageSink {
     return worker_->progress();
   }
 
-  /// Makes progress until `ready()`. Errors: peer_dead.
+  /// Makes progress until `ready()`. Errors: peer_dead; timed_out when `until_ns` (the host's clock) has passed.
   template <typename Ready>
-  Status wait_until(Ready ready) {
+  Status wait_until(Ready ready, std::uint64_t until_ns = Waiting::kForever) {
     bool done = false;
-    const Status waited = waiting_.on_worker(Yielding{*this}, [&] { return (done = ready()) || !failure_.ok(); });
+    Status waited = waiting_.on_worker(
+        Yielding{*this}, [&] { return (done = ready()) || !failure_.ok(); }, until_ns);
+    if (waited.code() == Code::timed_out) return waited;
     // Remembered, so that nothing that arrives late is written to memory whose owner has been told of the failure.
     if (!waited.ok()) failure_ = waited;
     return done ? Status{} : failure_;
@@ -124,7 +142,7 @@ class Client final : public transport::MessageSink {
     transport::EndpointId endpoint{};
     bool connected = false;
     bool flushing = false;
-    std::uint64_t issued = 0, handled = 0;
+    std::uint64_t issued = 0, handled = 0, uncounted = 0;
     std::uint64_t charged = 0, released = 0;
     std::uint32_t refused = 0, refused_told = 0;
   };
@@ -161,12 +179,16 @@ class Client final : public transport::MessageSink {
   bool read(ByteView front, std::size_t payload_bytes, ReplyHeader& header) const;
   void reply_landed(Landing& landing, const Status& outcome);
   void on_endpoint_failure(transport::EndpointId endpoint, const Status& why) override;
+  void count_write(NodeId node, RequestHeader& header);
   void take_counts(Peer& peer, const ReplyHeader& header);
   std::uint64_t take_token(OnReply on_reply);
   OnReply give_token_back(std::uint64_t token);
 
   launch::Launch& launch_;
   Waiting& waiting_;
+  WriteCounts write_counts_;
+  Bell bell_;
+  std::uint32_t not_counting_ = 0;
   std::mutex mutex_;
   std::atomic<int> others_{0};   ///< threads that wait for `mutex_`
   std::vector<Peer> peers_;      ///< by node

@@ -11,11 +11,13 @@ const char* Server::fault_of(ByteView front, std::size_t payload_bytes, RequestH
   if (!read) return "is shorter than a header";
   header = *read;
   if (header.secret != launch_.job_secret()) return "does not know the job's secret";
-  if (header.origin < 0 || header.origin >= launch_.size()) return "names an origin outside the job";
+  const auto origins = static_cast<std::size_t>(launch_.size()) + launch_.nodes().node_count();
+  if (header.origin < 0 || static_cast<std::size_t>(header.origin) >= origins) return "names an origin outside the job";
   if (header.body_bytes != decoder.rest().size()) return "has a body of another length than it says";
   if (header.payload_bytes != payload_bytes) return "has a payload of another length than it says";
   if (header.charge < charge_of(payload_bytes) || header.charge > config_.window_bytes) return "has a wrong charge";
-  if (origins_[static_cast<std::size_t>(header.origin)].lost) return "comes after a payload that was lost";
+  const bool from_rank = header.origin < launch_.size();
+  if (from_rank && origins_[static_cast<std::size_t>(header.origin)].lost) return "comes after a payload that was lost";
   return nullptr;
 }
 
@@ -28,6 +30,9 @@ void Server::drop(const char* fault) {
 void Server::on_message(const transport::Message& message) {
   RequestHeader header;
   if (const char* fault = fault_of(message.header, message.payload.size(), header)) return drop(fault);
+  if (header.origin >= launch_.size()) {
+    return execute_for_server(header, message.header.subspan(sizeof(RequestHeader)), message.payload);
+  }
   Origin& origin = origins_[static_cast<std::size_t>(header.origin)];
   origin.path = message.reply_path;
   const ByteView body = message.header.subspan(sizeof(RequestHeader));
@@ -86,8 +91,35 @@ void Server::tell_refusal(const Handler& handler, const RequestHeader& header) {
                  header.origin, refused + 1);
 }
 
+// What another server says: one-way, executed at once, counted by its link.
+void Server::execute_for_server(const RequestHeader& header, ByteView body, ByteView payload) {
+  class OneWay final : public Request {
+   public:
+    void answer(ByteView, ByteView, transport::Completion) override {}  // a server asks for none
+  };
+  const NodeId from{header.origin - launch_.size()};
+  const Handler* handler = handlers_.find(header.handler);
+  const bool fits = handler != nullptr && !handler->answers && body.size() >= handler->least_body_bytes &&
+                    body.size() <= handler->most_body_bytes;
+  OneWay request;
+  request.origin = Rank{header.origin};
+  request.body = body;
+  request.payload = payload;
+  // `retry` is for accumulates, which servers do not send.
+  if (!fits || handler->run(request) != Outcome::done) {
+    refused_.fetch_add(1, std::memory_order_relaxed);
+    base::log_warn("refused a message of node {}'s server (handler {})", index(from), header.handler);
+  }
+  handled_.fetch_add(1, std::memory_order_relaxed);
+  if (header.handler != kServerCountsHandler) links_.count_handled(from);
+}
+
 void Server::settle(Origin& origin, const Handler& handler, const RequestHeader& header, Outcome outcome) {
   ++origin.handled;
+  if ((header.flags & kCountedWrite) != 0) {
+    ++origin.writes;
+    ++writes_;
+  }
   origin.released += header.charge;
   handled_.fetch_add(1, std::memory_order_relaxed);
   if (outcome == Outcome::refused) {

@@ -3,6 +3,8 @@
 //   request := RequestHeader body payload         client → server
 //   reply   := ReplyHeader body payload           server → client
 //
+// A server that sends to another server's handlers sends a request, too; its origin is job size + its node.
+//
 // `body` is the handler's own structure, `payload` its data; both lengths are in the header and are checked against
 // what arrived before a handler sees them. Counts are cumulative and never go back, so a later reply makes an earlier
 // one redundant and waiting compares with ≥.
@@ -22,16 +24,26 @@ inline constexpr HandlerId kHandlerLimit = 64;
 /// Answers with the counts and nothing else: what a fence asks. The server registers it itself.
 inline constexpr HandlerId kCountsHandler = 0;
 
+/// Wakes the server, which looks at what its node's ranks left for it (bell.hpp). The server registers it itself.
+inline constexpr HandlerId kBellHandler = 62;
+/// A server's acknowledgement to another server (server_links.hpp). The server registers it itself.
+inline constexpr HandlerId kServerCountsHandler = 63;
+
 /// Two independent lengths and a charge stand in both, so that a truncated or padded message is noticed.
 struct RequestHeader {
   std::uint64_t secret = 0;  ///< the job's; a message without it is dropped
   HandlerId handler = 0;
   std::uint16_t body_bytes = 0;
-  std::int32_t origin = 0;  ///< rank of the sender
+  std::int32_t origin = 0;  ///< rank of the sender; or, from a server, job size + its node
   std::uint32_t payload_bytes = 0;
   std::uint32_t charge = 0;  ///< window bytes that this request takes until it is handled
   std::uint64_t token = 0;   ///< the client's name for whom the reply is; 0: no reply wanted
+  std::uint32_t flags = 0;   ///< kCountedWrite
+  std::uint32_t unused = 0;
 };
+
+/// A write that barriers rely on: the server counts it, per origin, when it has applied it (write_counts.hpp).
+inline constexpr std::uint32_t kCountedWrite = 1;
 
 enum class ReplyCode : std::uint16_t {
   answer,   ///< body and payload are the handler's answer

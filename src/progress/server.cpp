@@ -8,23 +8,19 @@
 
 namespace grapnel::progress {
 
-Bytes ServerDescription::encode() const { return base::Encoder().put(window_bytes).put_string(worker_address).take(); }
-
-Result<ServerDescription> ServerDescription::decode(ByteView bytes) {
-  base::Decoder decoder(bytes);
-  const auto window = decoder.get<std::uint64_t>();
-  const auto address = decoder.get_string();
-  if (!window || !address) return Status(Code::system, "a server's description is truncated");
-  return ServerDescription{Bytes(address->begin(), address->end()), *window};
-}
-
 Server::Server(const base::Config& config, launch::Launch& launch, Waiting& waiting)
-    : config_(config), launch_(launch), waiting_(waiting), origins_(static_cast<std::size_t>(launch.size())) {
+    : config_(config),
+      launch_(launch),
+      waiting_(waiting),
+      origins_(static_cast<std::size_t>(launch.size())),
+      links_(launch) {
   for (Origin& origin : origins_) origin.server = this;
   handlers_.add(kCountsHandler, {"counts", 0, 0, true, [](Request& request) {
                                    request.answer({}, {});
                                    return Outcome::done;
                                  }});
+  handlers_.add(kBellHandler, {"bell", 0, 0, false, [](Request&) { return Outcome::done; }});
+  links_.add_to(handlers_);
 }
 
 Result<std::unique_ptr<Server>> Server::create(const base::Config& config, launch::Launch& launch, Waiting& waiting,
@@ -33,6 +29,7 @@ Result<std::unique_ptr<Server>> Server::create(const base::Config& config, launc
   auto worker = transport.create_worker(*server);
   if (!worker) return worker.status();
   server->worker_ = std::move(*worker);
+  server->links_.use(*server->worker_, waiting.host());
   return server;
 }
 
@@ -54,7 +51,8 @@ void Server::stop() {
 void Server::run() {
   base::log_set_identity(std::to_string(index(launch_.rank())) + "/server");
   while (!stopping_.load(std::memory_order_acquire)) {
-    const bool moved = worker_->progress();
+    bool moved = worker_->progress();
+    moved |= look();
     if (retry_parked() || moved) continue;  // also while messages keep coming: the stripe may be free by now
     wait_for_work();
   }
@@ -70,11 +68,20 @@ void Server::wait_for_work() {
   if (config_.progress == base::ProgressMode::adaptive) {
     Waiting::Spin spin(waiting_);
     do {
-      if (worker_->progress() || stopping_.load(std::memory_order_acquire)) return;
+      if (worker_->progress() || look() || stopping_.load(std::memory_order_acquire)) return;
     } while (spin.step());
   }
   sleeps_.fetch_add(1, std::memory_order_relaxed);
-  worker_->sleep(Waiting::kLongestSleep_ns);
+  if (bell_ != nullptr) bell_->set_asleep(true);
+  // What a rank stored before it could see the mark is found here; whoever sees it wakes the worker.
+  if (!look()) worker_->sleep(Waiting::kLongestSleep_ns);
+  if (bell_ != nullptr) bell_->set_asleep(false);
+}
+
+bool Server::look() {
+  bool any = false;
+  for (const auto& watcher : watchers_) any |= watcher();
+  return links_.move() || any;
 }
 
 bool Server::retry_parked() {

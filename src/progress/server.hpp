@@ -13,7 +13,7 @@
 //     Memory: ranks × GRAPNEL_WINDOW_BYTES at most, and nothing while no request is parked. A bulk payload stays with
 //     its sender until its turn has come and then goes where it belongs.
 //  4. Besides answers there is at most one message of counts in flight per origin, so the server never waits for a
-//     client that waits for it.
+//     client that waits for it. What it sends to other servers has credits of its own (server_links.hpp).
 //
 // Threads: everything runs in the server's thread, but for construction, `start`, `stop` and `statistics`.
 // Source: armci-multiprotocol, section 2; thesis, chapter 2 (the server as a thread).
@@ -21,6 +21,7 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -28,21 +29,14 @@
 #include "grapnel/status.hpp"
 #include "launch/launch.hpp"
 #include "os/host.hpp"
+#include "progress/bell.hpp"
 #include "progress/handlers.hpp"
 #include "progress/message.hpp"
+#include "progress/server_links.hpp"
 #include "progress/waiting.hpp"
 #include "transport/transport.hpp"
 
 namespace grapnel::progress {
-
-/// What a client must know to talk to a server; published by the node's leader.
-struct ServerDescription {
-  Bytes worker_address;
-  std::uint64_t window_bytes = 0;
-
-  Bytes encode() const;
-  static Result<ServerDescription> decode(ByteView bytes);
-};
 
 class Server final : public transport::MessageSink {
  public:
@@ -54,6 +48,17 @@ class Server final : public transport::MessageSink {
   HandlerTable& handlers() { return handlers_; }
   ServerDescription description() const { return {worker_->address(), config_.window_bytes}; }
 
+  /// The servers of all nodes, by node, for `tell`. Before `start`.
+  void know_servers(std::vector<ServerDescription> servers) { links_.know(std::move(servers)); }
+
+  /// Sends a one-way request to another node's server (server_links.hpp). Never waits. From handlers and watchers only.
+  void tell(NodeId node, HandlerId handler, ByteView body, ByteView payload = {}) {
+    links_.post(node, handler, body, payload);
+  }
+
+  /// What sending one such request takes this server, ns; 0: not known yet. The server's thread only.
+  std::uint32_t message_cost_ns() const { return links_.message_cost_ns(); }
+
   /// Starts the thread, on `cpus`: where any of the node's ranks may run (launchers bind each to a single core).
   Status start(const std::vector<int>& cpus);
   /// Ends the thread; requests that arrive later are lost. Called when no rank will send any more.
@@ -61,6 +66,20 @@ class Server final : public transport::MessageSink {
 
   /// Answers a request whose handler returned `done` without an answer (a queued lock). From handlers only.
   void answer_later(Rank origin, std::uint64_t token, ByteView body);
+
+  /// Counted writes (message.hpp) that were applied or refused, of all origins and of one. The server's thread only.
+  std::uint64_t writes_applied() const { return writes_; }
+  std::uint64_t writes_applied(Rank origin) const { return origins_[index(origin)].writes; }
+
+  /// `look` is called between messages, and once more before the server sleeps: it does what there is to do and answers
+  /// whether there was anything. It may connect and send. Before `start`.
+  void add_watcher(std::function<bool()> look) { watchers_.push_back(std::move(look)); }
+  /// By this bell the ranks of the node call for a look. Before `start`.
+  void listen_to(Bell& bell) { bell_ = &bell; }
+  /// After work was stored for a watcher; from this process, any thread.
+  void ring() {
+    if (bell_->must_wake()) worker_->wake();
+  }
 
   struct Statistics {
     std::uint64_t handled = 0, refused = 0, foreign = 0, parked = 0, sleeps = 0;
@@ -80,6 +99,7 @@ class Server final : public transport::MessageSink {
     transport::ReplyPath path;
     std::uint64_t handled = 0, released = 0, held = 0;  ///< `held`: charges of parked requests
     std::uint64_t reported_released = 0;
+    std::uint64_t writes = 0;  ///< counted ones
     std::uint32_t refused = 0;
     bool counts_in_flight = false;
     bool landing = false;  ///< the first of `parked` waits for its bulk payload …
@@ -94,6 +114,7 @@ class Server final : public transport::MessageSink {
 
   void run();
   void wait_for_work();
+  bool look();
   void on_message(const transport::Message& message) override;
   void on_bulk(const transport::BulkMessage& message) override;
   void on_endpoint_failure(transport::EndpointId endpoint, const Status& why) override;
@@ -103,6 +124,7 @@ class Server final : public transport::MessageSink {
   /// The handler that the request names, or one that refuses what does not fit it.
   const Handler& handler_for(const RequestHeader& header, ByteView body, bool bulk) const;
   void drop(const char* fault);
+  void execute_for_server(const RequestHeader& header, ByteView body, ByteView payload);
   void execute_or_park(Origin& origin, const Handler& handler, const RequestHeader& header, ByteView body,
                        ByteView payload);
   Outcome execute(Origin& origin, const Handler& handler, const RequestHeader& header, ByteView body, ByteView payload,
@@ -125,8 +147,12 @@ class Server final : public transport::MessageSink {
   Waiting& waiting_;
   HandlerTable handlers_;
   std::vector<Origin> origins_;
+  ServerLinks links_;
   std::unique_ptr<transport::Worker> worker_;  ///< goes before the origins: its last completions still find them
   std::size_t retrying_origins_ = 0;
+  std::uint64_t writes_ = 0;
+  std::vector<std::function<bool()>> watchers_;
+  Bell* bell_ = nullptr;
   std::atomic<bool> stopping_{false};
   std::unique_ptr<os::Thread> thread_;
   // Written by the server's thread alone, read by anybody: relaxed on both sides.

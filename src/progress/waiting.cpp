@@ -24,12 +24,18 @@ Waiting::Waiting(os::Host& host, launch::Launch& launch, std::uint64_t spin_ns)
       spinners_(launch.node_memory().carve<os::Word>(1).front()),
       cpu_share_(cpu_share_of_node(launch)) {}
 
-Waiting::Spin::Spin(Waiting& waiting) : waiting_(waiting), end_ns_(0) {
+Result<std::uint64_t> Waiting::sleep_until(std::uint64_t until_ns) {
+  const std::uint64_t now_ns = host_.now_ns();
+  if (now_ns >= until_ns) return Status(Code::timed_out, "the time that the caller gave has passed");
+  return std::min(kLongestSleep_ns, until_ns - now_ns);
+}
+
+Waiting::Spin::Spin(Waiting& waiting, std::uint64_t until_ns) : waiting_(waiting), end_ns_(0) {
   // relaxed: only a count of how many spin; nothing is published by it.
   const std::uint32_t others = waiting.spinners_.fetch_add(1, std::memory_order_relaxed);
   counted_ = others < waiting.cpu_share_;
   if (counted_) {
-    end_ns_ = waiting.host_.now_ns() + waiting.spin_ns_;
+    end_ns_ = std::min(waiting.host_.now_ns() + waiting.spin_ns_, until_ns);
   } else {
     waiting.spinners_.fetch_sub(1, std::memory_order_relaxed);
   }

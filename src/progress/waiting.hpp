@@ -3,7 +3,8 @@
 // A wait is on one thing: on a worker (its messages) or on a word (another rank's store). It spins for about the cost
 // of a wake-up after the last thing that happened, and only while no more threads of this node spin than the node's
 // share of the machine's CPUs; then it sleeps in the transport or on the futex, 250 ms at most, and looks whether the
-// job still lives. No clock is read unless there is something to wait for.
+// job still lives. No clock is read unless there is something to wait for. A wait may have an end: an absolute time of
+// the host's clock, after which it answers timed_out.
 #pragma once
 
 #include <algorithm>
@@ -24,12 +25,15 @@ class Waiting {
 
   os::Host& host() { return host_; }
 
+  /// No end to a wait but the job's.
+  static constexpr std::uint64_t kForever = UINT64_MAX;
+
   /// Returns when `ready()` holds, calling `worker.progress()` meanwhile and sleeping in `worker.sleep(timeout_ns)`.
-  /// Errors: peer_dead.
+  /// Errors: peer_dead; timed_out when `until_ns` has passed.
   template <typename Worker, typename Ready>
-  Status on_worker(Worker&& worker, Ready ready) {
+  Status on_worker(Worker&& worker, Ready ready, std::uint64_t until_ns = kForever) {
     return wait([&] { return ready(); }, [&] { return worker.progress(); },
-                [&](std::uint64_t timeout_ns) { worker.sleep(timeout_ns); });
+                [&](std::uint64_t timeout_ns) { worker.sleep(timeout_ns); }, until_ns);
   }
 
   /// Returns when `ready(value)` holds for the value of `word`; `ready` may store to the word, and then says so by
@@ -43,13 +47,30 @@ class Waiting {
       return ready(seen);
     };
     return wait(
-        look, [] { return false; }, [&](std::uint64_t timeout_ns) { host_.wait(word, seen, timeout_ns); });
+        look, [] { return false; }, [&](std::uint64_t timeout_ns) { host_.wait(word, seen, timeout_ns); }, kForever);
+  }
+
+  /// The same with an end, and for words whose writer wakes only those that sleep: before each sleep `mark(seen)` says
+  /// so in the word (and in `seen`), or answers false because the word is no longer what was seen.
+  /// Errors: peer_dead; timed_out when `until_ns` has passed.
+  template <typename Ready, typename Mark>
+  Status on_marked_word(os::Word& word, Ready ready, Mark mark, std::uint64_t until_ns) {
+    std::uint32_t seen = 0;
+    const auto look = [&] {
+      seen = word.load(std::memory_order_acquire);  // pairs with the release of whoever stored the awaited value
+      return ready(seen);
+    };
+    const auto sleep = [&](std::uint64_t timeout_ns) {
+      if (mark(seen)) host_.wait(word, seen, timeout_ns);
+    };
+    return wait(
+        look, [] { return false; }, sleep, until_ns);
   }
 
   /// A bounded spin for a server or a waiter. `may_spin` is false when the node's CPUs are taken by other spinners.
   class Spin {
    public:
-    explicit Spin(Waiting& waiting);
+    explicit Spin(Waiting& waiting, std::uint64_t until_ns = kForever);
     ~Spin();
     Spin(const Spin&) = delete;
     Spin& operator=(const Spin&) = delete;
@@ -72,12 +93,15 @@ class Waiting {
   static constexpr std::uint64_t kLongestSleep_ns = 250 * base::kMillisecond_ns;
 
  private:
+  /// How long to sleep, or timed_out.
+  Result<std::uint64_t> sleep_until(std::uint64_t until_ns);
+
   template <typename Ready, typename Progress, typename Sleep>
-  Status wait(Ready ready, Progress progress, Sleep sleep) {
+  Status wait(Ready ready, Progress progress, Sleep sleep, std::uint64_t until_ns) {
     if (ready()) return {};
     for (;;) {
       {
-        Spin spin(*this);
+        Spin spin(*this, until_ns);
         do {
           bool moved = false;
           while (progress()) {
@@ -89,7 +113,13 @@ class Waiting {
         } while (spin.step());
       }
       GRAPNEL_TRY(launch_.health());
-      sleep(kLongestSleep_ns);
+      if (until_ns == kForever) {
+        sleep(kLongestSleep_ns);
+      } else {
+        const auto timeout_ns = sleep_until(until_ns);
+        if (!timeout_ns) return timeout_ns.status();
+        sleep(*timeout_ns);
+      }
       if (ready()) return {};
     }
   }

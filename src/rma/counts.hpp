@@ -23,4 +23,9 @@ struct OperationCounts {
   Count shared_operations, shared_bytes, wire_operations, wire_bytes, wire_messages;
 };
 
+/// Fences that had to ask, and what they sent and were sent: a question and an answer per dirty node.
+struct FenceCounts {
+  Count fences, messages;
+};
+
 }  // namespace grapnel::rma

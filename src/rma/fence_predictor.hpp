@@ -27,6 +27,11 @@ class FencePredictor {
     if (writes_ > 0) fence_follows_ = writes_ <= kFewWrites;
     writes_ = 0;
   }
+  /// A barrier completes the writes without asking.
+  void passed() {
+    fence_follows_ = false;
+    writes_ = 0;
+  }
 
  private:
   std::uint32_t writes_ = 0;

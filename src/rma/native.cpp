@@ -51,17 +51,18 @@ Status NativePath::get(NodeId node, Operation& operation, const segment::RemoteR
   });
 }
 
-Status NativePath::flush(const std::vector<NodeId>& nodes) {
-  std::vector<NodeId> concerned;
+Status NativePath::flush(std::span<const NodeId> nodes) {
+  std::vector<NodeId> dirty;
   for (const NodeId node : nodes) {
     if (!unflushed(node)) continue;
-    concerned.push_back(node);
     Hull& hull = unflushed_[index(node)];
     hull.begin = hull.end = 0;
     ++hull.flushing;
+    dirty.push_back(node);
   }
-  Status flushed = client_.drain(concerned);  // waits for flushes that are under way, then makes its own
-  for (const NodeId node : concerned) --unflushed_[index(node)].flushing;
+  if (dirty.empty()) return {};
+  Status flushed = client_.drain(dirty);  // waits for flushes that are under way, then makes its own
+  for (const NodeId node : dirty) --unflushed_[index(node)].flushing;
   return flushed;
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "grapnel/status.hpp"
@@ -37,10 +38,9 @@ class NativePath {
     const Hull& hull = unflushed_[index(node)];
     return hull.flushing > 0 || (address < hull.end && hull.begin < address + bytes);
   }
-  /// They are complete at the target on return.
-  Status flush(NodeId node) { return unflushed(node) ? flush(std::vector{node}) : Status{}; }
-  /// The same for several nodes at once: all flushes are started before any is waited for.
-  Status flush(const std::vector<NodeId>& nodes);
+  /// They are complete at the target on return. One flush per node, all at once.
+  Status flush(NodeId node) { return flush({&node, 1}); }
+  Status flush(std::span<const NodeId> nodes);
 
   /// Segments are about to be freed: every key goes, and is imported again at its next use.
   void forget_keys() { keys_.clear(); }

@@ -33,6 +33,7 @@ Status RemotePath::send_plain(NodeId node, Operation& operation, progress::Handl
   order.handler = handler;
   order.body = body;
   order.payload = data;
+  order.write = true;
   order.on_reply = acknowledged;
   order.sent = {message_left, &operation};
   ++operation.pending;
@@ -218,6 +219,7 @@ Status RemotePath::send_packed(NodeId node, progress::HandlerId handler, ByteVie
   order.handler = handler;
   order.body = body;
   order.payload = packed->buffer;
+  order.write = true;
   order.sent = {packed_left, packed};
   Operation& operation = *packed->operation;
   ++operation.pending;

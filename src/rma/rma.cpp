@@ -25,7 +25,8 @@ Rma::Rma(const base::Config& config, launch::Launch& launch, progress::Waiting& 
       remote_(client != nullptr ? std::make_unique<RemotePath>(*client, config.chunk_bytes) : nullptr),
       local_(static_cast<std::size_t>(launch.size())),
       written_(launch.nodes().node_count()),
-      implicit_(static_cast<std::size_t>(launch.size())) {
+      implicit_(static_cast<std::size_t>(launch.size())),
+      random_(launch.job_secret() ^ index(launch.rank())) {
   for (const Rank rank : launch.nodes().ranks_of[index(launch.node())]) local_[index(rank)] = 1;
   if (ways_.any_native()) native_ = std::make_unique<NativePath>(*client, launch.nodes().node_count());
 }

@@ -13,9 +13,11 @@
 #include <array>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/config.hpp"
+#include "base/random.hpp"
 #include "grapnel/element.hpp"
 #include "grapnel/handle.hpp"
 #include "grapnel/shape.hpp"
@@ -38,6 +40,12 @@
 #include "segment/segment.hpp"
 
 namespace grapnel::rma {
+
+/// Where a rank's writes stood when it arrived at a barrier.
+struct BarrierCut {
+  std::uint32_t dirty = 0;                              ///< nodes that had not acknowledged all of them
+  std::vector<std::pair<NodeId, std::uint64_t>> until;  ///< those that the barrier has to complete, and up to where
+};
 
 class Rma {
  public:
@@ -143,6 +151,15 @@ class Rma {
   Status fence(std::span<const Rank> targets);
   Status fence_all();
 
+  /// Arriving at a barrier that completes the counted writes to the nodes where `covered` is set (by node): afterwards
+  /// everything else is complete (native puts, writes elsewhere, writes made while another barrier was under way), and
+  /// the covered ones have left this process. With `fences` they are complete, too, in the way that `kind` says.
+  /// Writes are not counted until `after_barrier`. Errors: refused (it took place), peer_dead.
+  Status before_barrier(const std::vector<std::uint8_t>& covered, bool fences, base::FenceKind kind, BarrierCut& cut);
+  /// Leaving it. `ask`: some write of somebody was refused, so each rank asks whether it was one of its own.
+  /// Errors: refused, peer_dead.
+  Status after_barrier(const BarrierCut& cut, bool ask);
+
   /// What a message to the node that is sent next must come behind is at the target: native puts are flushed. With the
   /// client's guard held; no round trip where nothing is unflushed.
   Status before_messages(NodeId node);
@@ -151,6 +168,7 @@ class Rma {
   void forget_remote_keys();
 
   const OperationCounts& counts(OperationKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
+  const FenceCounts& fence_counts() const { return fence_progress_.counts; }
 
   /// The arithmetic of an accumulate; `scale` null: 1. Errors: `bytes` is no multiple of the element.
   static Result<Arithmetic> arithmetic(ElementType type, const void* scale, std::size_t bytes);
@@ -226,6 +244,7 @@ class Rma {
   // My writes to a node by messages.
   struct Written {
     std::uint64_t until = 0;        ///< requests issued up to the last of them
+    std::uint64_t known = 0;        ///< complete up to there, says a barrier
     std::uint64_t asked_until = 0;  ///< up to the last one that asked for its acknowledgement
     bool asked = false;             ///< the one under way asks
     std::uint32_t refused = 0;      ///< of those that asked; told at the next fence
@@ -233,11 +252,18 @@ class Rma {
   };
 
   NodeId node_of(Rank rank) const { return launch_.nodes().node_of[index(rank)]; }
-  bool acknowledged(NodeId node) const { return client_->handled(node) >= written_[index(node)].until; }
+  bool acknowledged(NodeId node, std::uint64_t until) const {
+    return client_->handled(node) >= until || written_[index(node)].known >= until;
+  }
+  bool acknowledged(NodeId node) const { return acknowledged(node, written_[index(node)].until); }
   progress::OnReply acknowledgement(NodeId node);
   Status fence_nodes(const std::vector<NodeId>& nodes);
-  Status wait_for_messages(const std::vector<NodeId>& nodes);  ///< with the client's guard held
-  Status take_refused(const std::vector<NodeId>& nodes);       ///< the same
+  // fence.cpp; with the client's guard held.
+  Status flush_native(const std::vector<NodeId>& nodes);
+  Status fence_messages(const std::vector<NodeId>& nodes, base::FenceKind kind);
+  Status ask_for_counts(NodeId node, std::uint32_t window);
+  Status wait_for_messages(const std::vector<NodeId>& nodes, base::FenceKind kind);
+  Status take_refused(const std::vector<NodeId>& nodes);
 
   const base::Config config_;
   launch::Launch& launch_;
@@ -252,8 +278,13 @@ class Rma {
   std::vector<Written> written_;        ///< by node
   std::array<OperationCounts, kOperationKinds> counts_;
   HandleTable handles_;
-  std::vector<Operation> implicit_;     ///< by target rank
-  std::uint32_t fence_unanswered_ = 0;  ///< counts asked for; a member, so that late answers find it
+  std::vector<Operation> implicit_;  ///< by target rank
+  base::Random random_;              ///< which dirty node a fence asks first
+  struct FenceProgress {
+    std::uint32_t unanswered = 0;
+    FenceCounts counts;
+  };
+  FenceProgress fence_progress_;  ///< a member, so that late answers find it
 };
 
 }  // namespace grapnel::rma

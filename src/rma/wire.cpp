@@ -17,7 +17,7 @@ bool contiguous(const Strided& shape) { return shape.levels == 0; }
 
 Status Rma::before_native(NodeId node, std::uint64_t address, std::size_t bytes) {
   // A refused write before this one is not this one's error: a fence tells of it.
-  if (!acknowledged(node)) GRAPNEL_TRY(wait_for_messages({node}));
+  if (!acknowledged(node)) GRAPNEL_TRY(wait_for_messages({node}, config_.fence));
   return native_->unflushed(node, address, bytes) ? native_->flush(node) : Status{};
 }
 

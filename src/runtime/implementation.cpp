@@ -23,7 +23,6 @@ Result<std::unique_ptr<Runtime::Implementation>> Runtime::Implementation::build(
   if (launch.nodes().node_count() > 1) GRAPNEL_TRY(self->connect_nodes(foundation));
   progress::Client* client = self->client.get();
   self->stripes = std::make_unique<rma::Stripes>(launch);
-  self->world_barrier = std::make_unique<sync::Barrier>(launch, *self->waiting, client);
   self->letters = std::make_unique<sync::Letters>(launch, *self->waiting, client);
   self->exchange = std::make_unique<sync::GroupExchange>(launch, *self->letters);
   auto segments = segment::SegmentTable::create(launch, *self->exchange, *self->host, self->transport.get());
@@ -31,6 +30,9 @@ Result<std::unique_ptr<Runtime::Implementation>> Runtime::Implementation::build(
   self->segments = std::move(*segments);
   self->rma = std::make_unique<rma::Rma>(self->config, launch, *self->waiting, *self->segments, *self->stripes, client,
                                          self->transport.get());
+  self->barriers =
+      std::make_unique<sync::Barriers>(self->config, launch, *self->waiting, *self->rma, client, self->server.get());
+  GRAPNEL_TRY(self->barriers->open_world(*GroupAccess::of(self->world)));
   self->locks = std::make_unique<sync::Locks>(launch, *self->waiting, client);
   self->notifications = std::make_unique<sync::Notifications>(launch, *self->waiting, client, *self->rma);
   if (self->server) GRAPNEL_TRY(self->start_server());
@@ -48,9 +50,11 @@ Status Runtime::Implementation::connect_nodes(const runtime::Foundation& foundat
   }
   auto servers = exchange_servers();
   if (!servers) return servers.status();
+  if (server) server->know_servers(*servers);
   auto connected = progress::Client::create(*launch, *waiting, *transport, std::move(*servers));
   if (!connected) return connected.status();
   client = std::move(*connected);
+  if (server) server->listen_to(client->bell());
   return {};
 }
 
@@ -73,7 +77,6 @@ Result<std::vector<progress::ServerDescription>> Runtime::Implementation::exchan
 Status Runtime::Implementation::start_server() {
   rma_handlers = std::make_unique<rma::Handlers>(*segments, *waiting, *stripes);
   rma_handlers->add_to(server->handlers());
-  world_barrier->add_handlers(server->handlers());
   letters->add_handlers(server->handlers());
   locks->add_handlers(*server);
   notifications->add_handlers(server->handlers());
@@ -104,7 +107,7 @@ Status Runtime::Implementation::finish() {
   finished_ = true;
   // A write of mine that was refused is no reason to leave the others waiting.
   Status mine = rma->wait_implicit();
-  Status all = barrier();
+  Status all = barriers->run(*GroupAccess::of(world));
   if (all.code() == Code::peer_dead) return all;
   if (config.stats) print_statistics();
   // Nobody sends any more after the first fence; every client is gone after the second; then the servers may go.
@@ -117,14 +120,10 @@ Status Runtime::Implementation::finish() {
   return mine.ok() ? all : mine;
 }
 
-namespace {
-
-Result<const launch::Group*> sound(const Group& group, const char* what) {
+Result<const launch::Group*> Runtime::Implementation::sound(const Group& group, const char* what) {
   if (const launch::Group* inside = GroupAccess::of(group)) return inside;
   return Status(Code::invalid_argument, fmt::format("{}: a group of nobody; make_group makes groups", what));
 }
-
-}  // namespace
 
 Result<Memory> Runtime::Implementation::allocate(const Group& group, std::size_t bytes) {
   const auto members = sound(group, "allocate");
@@ -154,13 +153,6 @@ Status Runtime::Implementation::free(const Group& group, const Memory& memory) {
 Result<std::vector<Bytes>> Runtime::Implementation::allgather(const Group& group, ByteView mine) {
   const auto members = sound(group, "allgather");
   return members ? exchange->allgather(**members, mine) : members.status();
-}
-
-Status Runtime::Implementation::barrier() {
-  Status fenced = rma->fence_all();  // a refused write is mine; the others still wait for me
-  if (fenced.code() == Code::peer_dead) return fenced;
-  GRAPNEL_TRY(world_barrier->wait());
-  return fenced;
 }
 
 Status Runtime::Implementation::create_locks(int count) {
@@ -199,6 +191,8 @@ std::vector<OperationCount> Runtime::Implementation::operation_counts() const {
     rows.push_back(
         runtime::row_of(static_cast<rma::OperationKind>(kind), rma->counts(static_cast<rma::OperationKind>(kind))));
   }
+  rows.push_back(runtime::row_of(rma->fence_counts()));
+  rows.push_back(runtime::row_of(barriers->counts(), barriers->messages()));
   return rows;
 }
 

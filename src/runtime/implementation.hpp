@@ -38,9 +38,9 @@ class Runtime::Implementation {
   Result<std::vector<Bytes>> allgather(const Group& group, ByteView mine);
   Status create_locks(int count);
   Status destroy_locks();
-  /// A fence to all and a barrier.
-  Status barrier();
   std::vector<OperationCount> operation_counts() const;
+  /// What is inside; an error for the group of nobody.
+  static Result<const launch::Group*> sound(const Group& group, const char* what);
 
   base::Config config;
   std::shared_ptr<os::Host> host;
@@ -52,12 +52,12 @@ class Runtime::Implementation {
   std::unique_ptr<progress::Server> server;  ///< only in the process of the node's leader
   std::unique_ptr<progress::Client> client;
   std::unique_ptr<rma::Stripes> stripes;
-  std::unique_ptr<sync::Barrier> world_barrier;
   std::unique_ptr<sync::Letters> letters;
   std::unique_ptr<sync::GroupExchange> exchange;
   std::unique_ptr<segment::SegmentTable> segments;
   std::unique_ptr<rma::Rma> rma;
   std::unique_ptr<rma::Handlers> rma_handlers;
+  std::unique_ptr<sync::Barriers> barriers;
   std::unique_ptr<sync::Locks> locks;
   std::unique_ptr<sync::Notifications> notifications;
 

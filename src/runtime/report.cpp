@@ -32,6 +32,14 @@ OperationCount row_of(rma::OperationKind kind, const rma::OperationCounts& count
           counts.wire_messages.value()};
 }
 
+OperationCount row_of(const rma::FenceCounts& counts) {
+  return {"fence", 0, 0, counts.fences.value(), 0, counts.messages.value()};
+}
+
+OperationCount row_of(const sync::BarrierCounts& counts, std::uint64_t messages) {
+  return {"barrier", counts.shared.value(), 0, counts.wire.value(), 0, messages};
+}
+
 Bytes encode(const std::vector<OperationCount>& rows) {
   base::Encoder encoder;
   for (const OperationCount& row : rows) {

@@ -6,10 +6,14 @@
 
 #include "grapnel/runtime.hpp"
 #include "rma/counts.hpp"
+#include "sync/barrier.hpp"
 
 namespace grapnel::runtime {
 
 OperationCount row_of(rma::OperationKind kind, const rma::OperationCounts& counts);
+OperationCount row_of(const rma::FenceCounts& counts);
+/// `messages`: sent by this rank, if it leads its node.
+OperationCount row_of(const sync::BarrierCounts& counts, std::uint64_t messages);
 /// The numbers of the rows, in order; the names stay with the reader.
 Bytes encode(const std::vector<OperationCount>& rows);
 void add_encoded(std::vector<OperationCount>& rows, ByteView encoded);

@@ -182,7 +182,31 @@ Status Runtime::fence(Rank target) { return implementation_->rma->fence({&target
 Status Runtime::fence(std::span<const Rank> targets) { return implementation_->rma->fence(targets); }
 Status Runtime::fence(const Group& group) { return implementation_->rma->fence(group.members()); }
 Status Runtime::fence_all() { return implementation_->rma->fence_all(); }
-Status Runtime::barrier() { return implementation_->barrier(); }
+Status Runtime::barrier() { return barrier(implementation_->world); }
+Status Runtime::begin_barrier() { return begin_barrier(implementation_->world); }
+Result<bool> Runtime::test_barrier() { return test_barrier(implementation_->world); }
+Status Runtime::end_barrier() { return end_barrier(implementation_->world); }
+
+Status Runtime::barrier(const Group& group) {
+  const auto members = Implementation::sound(group, "barrier");
+  return members ? implementation_->barriers->run(**members) : members.status();
+}
+Status Runtime::begin_barrier(const Group& group) {
+  const auto members = Implementation::sound(group, "begin_barrier");
+  return members ? implementation_->barriers->begin(**members) : members.status();
+}
+Result<bool> Runtime::test_barrier(const Group& group) {
+  const auto members = Implementation::sound(group, "test_barrier");
+  return members ? implementation_->barriers->test(**members) : members.status();
+}
+Status Runtime::end_barrier(const Group& group) {
+  const auto members = Implementation::sound(group, "end_barrier");
+  return members ? implementation_->barriers->end(**members) : members.status();
+}
+Status Runtime::release(const Group& group) {
+  const auto members = Implementation::sound(group, "release");
+  return members ? implementation_->barriers->release(**members) : members.status();
+}
 
 Status Runtime::put_and_signal(const void* source, void* remote, std::size_t bytes, void* remote_flag,
                                std::int32_t value, Rank target) {

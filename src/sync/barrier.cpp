@@ -1,60 +1,185 @@
 #include "sync/barrier.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
 #include "base/codec.hpp"
-#include "sync/messages.hpp"
 
 namespace grapnel::sync {
 
-Barrier::Barrier(launch::Launch& launch, progress::Waiting& waiting, progress::Client* client)
-    : launch_(launch), waiting_(waiting), client_(client), words_(launch.node_memory().carve<Words>(1).front()) {}
-
-void Barrier::add_handlers(progress::HandlerTable& table) {
-  table.add(kBarrierHandler,
-            {"barrier", sizeof(BarrierBody), sizeof(BarrierBody), false, [this](progress::Request& request) {
-               const auto body = request.body_as<BarrierBody>();
-               if (body.round >= kMaxRounds) return progress::Outcome::refused;
-               // release: pairs with the waiter's acquire in Waiting::on_word.
-               words_.heard[body.round].fetch_add(1, std::memory_order_release);
-               waiting_.host().wake(words_.heard[body.round]);
-               return progress::Outcome::done;
-             }});
+Barriers::Barriers(const base::Config& config, launch::Launch& launch, progress::Waiting& waiting, rma::Rma& rma,
+                   progress::Client* client, progress::Server* server)
+    : config_(config),
+      launch_(launch),
+      waiting_(waiting),
+      rma_(rma),
+      client_(client),
+      server_(server),
+      forced_(forced_plan(config.barrier)),
+      words_(launch, waiting) {
+  if (server == nullptr) return;
+  server_part_ =
+      std::make_unique<BarrierServer>(config, launch, waiting, *server, client->write_counts(), words_, combines_);
+  server_part_->add_to_server();
 }
 
-Status Barrier::wait() {
-  const auto local = static_cast<std::uint32_t>(launch_.nodes().ranks_of[index(launch_.node())].size());
-  const std::uint32_t open_at = ++barriers_done_;
-  // acq_rel: the last to arrive sees what all wrote before, and passes it on by the gate.
-  if (words_.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == local) {
-    GRAPNEL_TRY(meet_other_nodes());
-    words_.arrived.store(0, std::memory_order_relaxed);  // ordered by the gate's release
-    words_.gate.store(open_at, std::memory_order_release);
-    if (local > 1) waiting_.host().wake(words_.gate);
+bool Barriers::passed(const Membership& mine) const {
+  // acquire: pairs with the opening of the gate.
+  return BarrierWords::passed(mine.entry->gate.load(std::memory_order_acquire),
+                              (mine.done + 1) & BarrierWords::kCountMask);
+}
+
+Status Barriers::begin(const launch::Group& group, const Contribution& contribution) {
+  const auto found = membership(group);
+  if (!found) return found.status();
+  Membership& mine = **found;
+  if (mine.begun) {
+    return Status(Code::invalid_argument, "this group's barrier has begun already; end it before the next one");
+  }
+  if (contribution.payload.size() > Contribution::kMostBytes) {
+    return Status(Code::invalid_argument, fmt::format("a barrier carries {} bytes per rank, not {}",
+                                                      Contribution::kMostBytes, contribution.payload.size()));
+  }
+  if (client_ != nullptr) {
+    const BarrierPlan plan = mine.several_nodes ? forced_.value_or(mine.plan) : BarrierPlan::few;
+    if (mine.several_nodes && !forced_) GRAPNEL_TRY(measure_delay());
+    const bool fences = plan == BarrierPlan::few || plan == BarrierPlan::serial;
+    const auto kind = plan == BarrierPlan::serial ? base::FenceKind::serial : base::FenceKind::overlapped;
+    // A write of mine that was refused is no reason to leave the others waiting.
+    mine.fenced = rma_.before_barrier(mine.nodes, fences, kind, mine.cut);
+    if (mine.fenced.code() == Code::peer_dead) return mine.fenced;
+    mine.entry->plan.store(static_cast<std::uint32_t>(plan), std::memory_order_relaxed);  // ordered by `arrived`
+  }
+  if (contribution.combine != 0) GRAPNEL_TRY(contribute(mine, contribution));
+  mine.begun = true;
+  return arrive(mine);
+}
+
+Status Barriers::contribute(Membership& mine, const Contribution& contribution) {
+  const auto area_or = words_.payload_area(*mine.entry);
+  if (!area_or) return area_or.status();
+  PayloadArea& area = **area_or;
+  return words_.with_area(area, [&] {
+    mine.entry->combine.store(contribution.combine, std::memory_order_relaxed);  // ordered by `arrived`
+    const std::uint32_t bytes = area.in_bytes.load(std::memory_order_relaxed);   // ordered by the area's lock
+    Bytes joined(area.in, area.in + bytes);
+    if (joined.empty()) {
+      joined.assign(contribution.payload.begin(), contribution.payload.end());
+    } else if (!contribution.payload.empty()) {
+      combines_.find(contribution.combine)(joined, contribution.payload);
+    }
+    std::copy(joined.begin(), joined.end(), area.in);
+    area.in_bytes.store(static_cast<std::uint32_t>(joined.size()), std::memory_order_relaxed);
+  });
+}
+
+Status Barriers::arrive(Membership& mine) {
+  BarrierEntry& entry = *mine.entry;
+  if (mine.cut.dirty > 0) {
+    entry.dirty.fetch_add(mine.cut.dirty, std::memory_order_relaxed);  // ordered by `arrived`
+    std::uint32_t most = entry.most_dirty.load(std::memory_order_relaxed);
+    while (most < mine.cut.dirty && !entry.most_dirty.compare_exchange_weak(most, mine.cut.dirty)) {
+    }
+  }
+  // acq_rel: the last to arrive sees what all wrote before, and passes it on by the gate or the launch.
+  if (entry.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 != mine.local) return {};
+  if (mine.several_nodes) {
+    words_.launch(mine.number);
+    return call_server();
+  }
+  if (entry.combine.load(std::memory_order_relaxed) != 0) words_.pass_payload_on(entry);
+  words_.open(entry);
+  return {};
+}
+
+Status Barriers::call_server() {
+  if (server_ != nullptr) {
+    server_->ring();
     return {};
   }
-  return waiting_.on_word(words_.gate,
-                          [&](std::uint32_t& gate) { return static_cast<std::int32_t>(gate - open_at) >= 0; });
+  return client_->ring();
 }
 
-Status Barrier::meet_other_nodes() {
-  if (client_ == nullptr) return {};
-  const std::size_t nodes = launch_.nodes().node_count();
-  const std::size_t me = index(launch_.node());
-  std::uint32_t round = 0;
-  for (std::size_t distance = 1; distance < nodes; distance *= 2, ++round) {
-    const NodeId to{static_cast<std::int32_t>((me + distance) % nodes)};
-    const BarrierBody body{round};
-    progress::Order order;
-    order.handler = kBarrierHandler;
-    order.body = base::bytes_of(body);
-    {
-      progress::Client::Guard guard(*client_);
-      if (const auto sent = client_->send(to, order); !sent) return sent.status();
-      GRAPNEL_TRY(client_->drain(to));
-    }
-    GRAPNEL_TRY(waiting_.on_word(words_.heard[round], [&](std::uint32_t& heard) {
-      return static_cast<std::int32_t>(heard - barriers_done_) >= 0;
-    }));
+Result<bool> Barriers::test(const launch::Group& group) {
+  const auto found = membership(group);
+  if (!found) return found.status();
+  Membership& mine = **found;
+  if (!mine.begun) return Status(Code::invalid_argument, "this group's barrier has not begun");
+  if (!passed(mine)) {
+    GRAPNEL_TRY(waiting_.health());
+    waiting_.host().relax();
+    return false;
   }
+  GRAPNEL_TRY(leave(mine));
+  return true;
+}
+
+Status Barriers::end(const launch::Group& group) {
+  const auto found = membership(group);
+  if (!found) return found.status();
+  Membership& mine = **found;
+  if (!mine.begun) return Status(Code::invalid_argument, "this group's barrier has not begun");
+  const std::uint32_t count = (mine.done + 1) & BarrierWords::kCountMask;
+  os::Word& gate = mine.entry->gate;
+  GRAPNEL_TRY(waiting_.on_marked_word(
+      gate, [&](std::uint32_t seen) { return BarrierWords::passed(seen, count); },
+      [&](std::uint32_t& seen) {
+        if ((seen & 1) != 0) return true;
+        // acq_rel: the opener's exchange either sees the mark, or has changed the word.
+        const bool marked = gate.compare_exchange_strong(seen, seen | 1, std::memory_order_acq_rel);
+        if (marked) seen |= 1;
+        return marked;
+      },
+      progress::Waiting::kForever));
+  return leave(mine);
+}
+
+// The gate is open.
+Status Barriers::leave(Membership& mine) {
+  mine.begun = false;
+  mine.done = (mine.done + 1) & BarrierWords::kCountMask;
+  (mine.several_nodes ? counts_.wire : counts_.shared).add(1);
+  if (client_ == nullptr) return {};
+  Status refused = std::move(mine.fenced);
+  bool ask = false;
+  if (mine.several_nodes) {
+    mine.plan = static_cast<BarrierPlan>(mine.entry->next_plan.load(std::memory_order_relaxed));  // ordered by the gate
+    const std::uint64_t all_refused = mine.entry->refused.load(std::memory_order_relaxed);
+    ask = all_refused != std::exchange(mine.refused, all_refused);
+  }
+  Status told = rma_.after_barrier(mine.cut, ask);
+  return refused.ok() ? told : refused;
+}
+
+ByteView Barriers::joined(const launch::Group& group) {
+  const auto found = memberships_.find(group.key);
+  if (found == memberships_.end() || !found->second.held) return {};
+  const PayloadArea* area = words_.find_payload_area(*found->second.entry);
+  return area == nullptr ? ByteView{} : ByteView(area->out, area->out_bytes.load(std::memory_order_relaxed));
+}
+
+BarrierPlan Barriers::plan_of(const launch::Group& group) {
+  const auto found = memberships_.find(group.key);
+  return forced_.value_or(found == memberships_.end() ? kFirstPlan : found->second.plan);
+}
+
+// A client's round trip; what servers need among themselves is near enough for a choice.
+Status Barriers::measure_delay() {
+  if (!launch_.leads_node() || words_.delay_ns().load(std::memory_order_relaxed) != 0) return {};
+  const NodeId next{static_cast<int>((index(launch_.node()) + 1) % launch_.nodes().node_count())};
+  std::uint64_t least_ns = UINT32_MAX;
+  for (int i = 0; i < 3; ++i) {
+    const std::uint64_t begin_ns = waiting_.host().now_ns();
+    progress::Order order;
+    order.handler = progress::kCountsHandler;
+    const progress::Client::Guard guard(*client_);
+    const auto answered = client_->ask(next, order);
+    if (!answered) return answered.status();
+    least_ns = std::min(least_ns, (waiting_.host().now_ns() - begin_ns) / 2);
+  }
+  words_.delay_ns().store(static_cast<std::uint32_t>(std::max<std::uint64_t>(least_ns, 1)), std::memory_order_relaxed);
   return {};
 }
 

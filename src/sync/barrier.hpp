@@ -1,56 +1,137 @@
-// The plain barrier of the whole job: arrival in shared memory inside a node, dissemination between nodes.
+// Fence and barrier in one, of the job or of a group: when it returns, every member has arrived and every put and
+// accumulate that a member issued before is complete, wherever it went.
 //
-// Each rank counts itself in; the last of its node goes on the wire: in round k it tells node (me + 2^k) mod N and
-// waits to be told by node (me − 2^k) mod N; after ⌈log2 N⌉ rounds every node has heard, directly or not, of every
-// other. Then it opens the node's gate.
+//   begin ─▶ what only the rank can do: flush its native puts, fence what the plan asks to fence
+//         ─▶ arrive in node memory (barrier/words.hpp); the last of the node launches the wire's part, which the node's
+//            server carries out (barrier/server.hpp): members that compute meanwhile hold up nobody
+//   test, end ─▶ the gate of the node
 //
-// Words (node memory, all monotone and compared by difference, so that wrap-around does no harm):
-//   arrived   ranks of this node that came to the current barrier; reset by the last before it opens the gate
-//   gate      barriers that are over
-//   heard[k]  messages of round k received so far; written by the server
+// Plans, their messages and delays: barrier/plan.hpp. One server per node is on the wire. A group on one node needs no
+// message: its last rank opens the gate.
 //
-// It orders nothing by itself: callers fence first. Cost: ⌈log2 N⌉ messages per node.
-// Threads: collective calls, one at a time per rank.
-// Source: thesis, section 4.1 (the plain barrier under MPI_Barrier).
+// Split-phase: between `begin` and `end` a rank may do anything but begin the same group's barrier again. What it
+// writes in between is not covered by this barrier; it is covered by the next one, which asks for its acknowledgement.
+// Barriers of different groups may be under way at once, in any order.
+//
+// Threads: collective calls, from one thread of a rank at a time; others may put and get meanwhile.
+// Cost: same node: one atomic to arrive, one line to leave. Source: thesis, chapter 4; design: plan.hpp, schedule.hpp.
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
 
+#include "base/config.hpp"
 #include "grapnel/status.hpp"
+#include "launch/group.hpp"
 #include "launch/launch.hpp"
 #include "progress/client.hpp"
-#include "progress/handlers.hpp"
+#include "progress/server.hpp"
 #include "progress/waiting.hpp"
+#include "progress/write_counts.hpp"
+#include "rma/rma.hpp"
+#include "sync/barrier/plan.hpp"
+#include "sync/barrier/server.hpp"
+#include "sync/barrier/words.hpp"
 
 namespace grapnel::sync {
 
-class Barrier {
+/// What a rank gives to a barrier besides coming. All members name the same function.
+struct Contribution {
+  static constexpr std::size_t kMostBytes = PayloadArea::kMostBytes;
+  std::uint32_t combine = 0;  ///< from `add_combine`; 0: this barrier carries nothing
+  ByteView payload;           ///< kMostBytes at most; may be empty, and differ in length
+};
+
+struct BarrierCounts {
+  rma::Count shared, wire;  ///< barriers of one node, of several
+};
+
+class Barriers {
  public:
-  /// Collective in the order of carving. `client` is null in a job of one node.
-  Barrier(launch::Launch& launch, progress::Waiting& waiting, progress::Client* client);
+  /// Collective in the order of carving. `client` is null in a job of one node, `server` where this rank leads no node.
+  Barriers(const base::Config& config, launch::Launch& launch, progress::Waiting& waiting, rma::Rma& rma,
+           progress::Client* client, progress::Server* server);
 
-  /// The server's part; only where this rank leads its node.
-  void add_handlers(progress::HandlerTable& table);
+  /// Makes the barriers of the whole job possible; before the server starts. Errors: peer_dead.
+  Status open_world(const launch::Group& world);
 
-  /// Errors: peer_dead.
-  Status wait();
+  /// The function that joins two payloads, by number. The same ones in the same order in every rank, before the first
+  /// barrier that carries one. It is called in this process or in the leader's, and keeps nothing.
+  std::uint32_t add_combine(Combine combine) { return combines_.add(combine); }
+
+  /// `begin` and `end`. Errors: refused (a write of mine was; the barrier took place), unavailable (too many groups),
+  /// peer_dead.
+  Status run(const launch::Group& group) {
+    GRAPNEL_TRY(begin(group));
+    return end(group);
+  }
+
+  /// Arrives. Waits for what this rank has to flush or fence, never for another rank. Errors: invalid_argument (begun
+  /// already; a payload too long), unavailable, peer_dead.
+  Status begin(const launch::Group& group, const Contribution& contribution = {});
+  /// Whether everybody has come and all is complete; then the barrier is over and `end` must not be called. Never
+  /// sleeps. Errors: invalid_argument (not begun), refused.
+  Result<bool> test(const launch::Group& group);
+  /// Waits for that. Errors: as `test`; peer_dead.
+  Status end(const launch::Group& group);
+  /// What the last barrier joined; valid until the next `begin` of the group.
+  ByteView joined(const launch::Group& group);
+
+  /// The group will have no more barriers, until its members call one again. Collective in effect, but waits for nobody
+  /// else. Its words are free once all members of the node have released it;
+  /// those of all ranks stay. Errors: invalid_argument (under way).
+  Status release(const launch::Group& group);
+
+  const BarrierCounts& counts() const { return counts_; }
+  /// Sent by this node's server, if this rank leads it.
+  std::uint64_t messages() const { return server_part_ ? server_part_->messages() : 0; }
+  /// The plan that the group's next barrier takes.
+  BarrierPlan plan_of(const launch::Group& group);
 
  private:
-  static constexpr std::size_t kMaxRounds = 32;
-  struct alignas(64) Words {
-    os::Word arrived;
-    alignas(64) os::Word gate;
-    alignas(64) os::Word heard[kMaxRounds];
+  struct Membership {
+    std::uint32_t number = 0;  ///< of the entry
+    BarrierEntry* entry = nullptr;
+    std::uint32_t local = 0;  ///< members on this node
+    bool several_nodes = false;
+    std::vector<std::uint8_t> nodes;  ///< by node: has members
+    std::uint32_t done = 0;           ///< barriers, modulo 2³¹; outlives a release
+    bool held = false;                ///< the entry is
+    bool begun = false;
+    BarrierPlan plan = kFirstPlan;
+    std::uint64_t refused = 0;  ///< by all servers, when last heard
+    rma::BarrierCut cut;
+    Status fenced;
   };
 
-  Status meet_other_nodes();
+  Result<Membership*> membership(const launch::Group& group);
+  Status join(const launch::Group& group, Membership& mine, const std::function<Status(std::uint32_t)>& on_new);
+  Status tell_server(const launch::Group& group, std::uint32_t entry, bool ends);
+  Status contribute(Membership& mine, const Contribution& contribution);
+  Status arrive(Membership& mine);
+  Status leave(Membership& mine);
+  Status call_server();
+  Status measure_delay();
+  bool passed(const Membership& mine) const;
 
+  const base::Config config_;
   launch::Launch& launch_;
   progress::Waiting& waiting_;
+  rma::Rma& rma_;
   progress::Client* client_;
-  Words& words_;
-  std::uint32_t barriers_done_ = 0;  ///< by this rank
+  progress::Server* server_;
+  std::optional<BarrierPlan> forced_;
+  BarrierWords words_;
+  Combines combines_;
+  std::unique_ptr<BarrierServer> server_part_;
+  std::map<std::uint64_t, Membership> memberships_;  ///< by the group's key
+  Membership* world_ = nullptr;
+  std::uint64_t world_key_ = 0;
+  BarrierCounts counts_;
 };
 
 }  // namespace grapnel::sync

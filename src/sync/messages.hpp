@@ -8,16 +8,10 @@
 
 namespace grapnel::sync {
 
-inline constexpr progress::HandlerId kBarrierHandler = 32;
 inline constexpr progress::HandlerId kLetterHandler = 33;
 inline constexpr progress::HandlerId kLockHandler = 34;
 inline constexpr progress::HandlerId kUnlockHandler = 35;
 inline constexpr progress::HandlerId kNotifyHandler = 48;
-
-/// "The nodes behind me have arrived": one per round of the dissemination.
-struct BarrierBody {
-  std::uint32_t round = 0;
-};
 
 /// A letter for the inbox of a rank of the server's node; the payload is its content.
 struct LetterBody {

@@ -11,6 +11,7 @@
 #include "measurement.hpp"
 #include "runtime/assembly.hpp"
 #include "sim/sim_world.hpp"
+#include "sim_sync.hpp"
 #include "statistics.hpp"
 
 namespace grapnel {
@@ -85,5 +86,8 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: grapnel-bench-sim ROW RUNS; grapnel-bench starts it\n");
     return 2;
   }
-  return grapnel::run(argv[1], std::atoi(argv[2])) ? 0 : 1;
+  const std::string row = argv[1];
+  const int runs = std::atoi(argv[2]);
+  const bool gets = row.find("gets") != std::string::npos;
+  return (gets ? grapnel::run(row, runs) : grapnel::run_sync_row(row, runs)) ? 0 : 1;
 }

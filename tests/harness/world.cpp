@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <iterator>
 #include <sstream>
 
 #include "base/log.hpp"
@@ -38,12 +39,23 @@ int seeds_per_shape() {
 
 // ---- threads of this process ----
 
-void run_rank(const WorldTest& test, sim::RankWorld& me, std::uint64_t seed) {
+// Every algorithm gets its seeds; alike in all ranks.
+void choose_algorithms(base::Config& config, std::uint64_t seed) {
+  using base::BarrierKind;
+  constexpr BarrierKind kBarriers[] = {BarrierKind::automatic, BarrierKind::exchange, BarrierKind::clean,
+                                       BarrierKind::direct,    BarrierKind::few,      BarrierKind::serial};
+  config.barrier = kBarriers[seed % std::size(kBarriers)];
+  config.barrier_fanout = seed % 4 == 3 ? 3 : 2;
+}
+
+void run_rank(const WorldTest& test, sim::RankWorld& me, std::uint64_t seed, base::Config config = {}) {
   SCOPED_TRACE(fmt::format("rank {} of {} on {} nodes, seed {}", index(me.rank), me.launch.size(),
                            me.launch.nodes().node_count(), seed));
   base::log_set_identity(std::to_string(index(me.rank)));
   seed_of_this_world = seed;
-  auto started = runtime::assemble(foundation_of(me));
+  auto foundation = foundation_of(me);
+  foundation.config = config;
+  auto started = runtime::assemble(std::move(foundation));
   ASSERT_TRUE(started.ok()) << started.status().to_string();
   test.body(**started);
   EXPECT_OK((*started)->finish());
@@ -65,8 +77,10 @@ sim::WorldOptions misbehaving(Shape shape, std::uint64_t seed) {
 
 void run_in_sim(const WorldTest& test, Shape shape) {
   for (const std::uint64_t seed : sim::seeds(seeds_per_shape())) {
+    base::Config config;
+    choose_algorithms(config, seed);
     const auto outcome =
-        sim::run_world(misbehaving(shape, seed), [&](sim::RankWorld& me) { run_rank(test, me, seed); });
+        sim::run_world(misbehaving(shape, seed), [&](sim::RankWorld& me) { run_rank(test, me, seed, config); });
     ASSERT_TRUE(outcome.ok()) << outcome.report;
     if (::testing::Test::HasFailure()) {
       FAIL() << "replay: GRAPNEL_TEST_WORLDS=sim GRAPNEL_TEST_SEED=" << seed << " and this test's --gtest_filter";

@@ -6,7 +6,8 @@
 //   }
 //
 // becomes one GoogleTest per world:
-//   sim        threads under the seeded scheduler and a network that misbehaves, several seeds   (label sim)
+//   sim        threads under the seeded scheduler and a network that misbehaves, several seeds   (label sim);
+//              the seed also chooses among the algorithms of a barrier
 //   free       threads that really run side by side, for the thread sanitizer                    (label sim)
 //   processes  processes on one node, started by `grapnel run`
 //   nodes      processes on virtual nodes, over UCX
@@ -72,5 +73,10 @@ inline std::uint64_t pattern(Rank rank, std::uint64_t round, std::uint64_t posit
   do {                                                                  \
     const ::grapnel::Status expect_ok_status = (expression);            \
     EXPECT_TRUE(expect_ok_status.ok()) << expect_ok_status.to_string(); \
+  } while (false)
+#define ASSERT_OK(expression)                                           \
+  do {                                                                  \
+    const ::grapnel::Status expect_ok_status = (expression);            \
+    ASSERT_TRUE(expect_ok_status.ok()) << expect_ok_status.to_string(); \
   } while (false)
 #define EXPECT_CODE(code_wanted, expression) EXPECT_EQ((expression).code(), code_wanted)

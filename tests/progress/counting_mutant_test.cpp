@@ -7,6 +7,7 @@
 
 #include "harness/access.hpp"
 #include "harness/foundation.hpp"
+#include "harness/wrapped_transport.hpp"
 #include "progress/message.hpp"
 #include "sim/sim_world.hpp"
 
@@ -14,9 +15,9 @@ namespace grapnel::test {
 namespace {
 
 // A worker that hands everything on, with the counts of its replies changed.
-class CountingEarly final : public transport::Worker {
+class CountingEarly final : public PassingWorker {
  public:
-  explicit CountingEarly(std::unique_ptr<transport::Worker> worker) : worker_(std::move(worker)) {}
+  using PassingWorker::PassingWorker;
 
   Result<transport::Sent> reply(transport::ReplyPath to, ByteView header, ByteView payload,
                                 transport::Completion completion) override {
@@ -27,55 +28,6 @@ class CountingEarly final : public transport::Worker {
     std::memcpy(changed.data(), &front, sizeof front);
     return worker_->reply(to, changed, payload, completion);
   }
-
-  Bytes address() const override { return worker_->address(); }
-  Result<transport::EndpointId> connect(ByteView address) override { return worker_->connect(address); }
-  Result<transport::Sent> send(transport::EndpointId to, ByteView header, ByteView payload,
-                               transport::Completion completion) override {
-    return worker_->send(to, header, payload, completion);
-  }
-  void receive(transport::BulkHandle bulk, ByteSpan place, transport::Completion landed) override {
-    worker_->receive(bulk, place, landed);
-  }
-  void decline(transport::BulkHandle bulk) override { worker_->decline(bulk); }
-  Result<transport::Sent> put(transport::EndpointId to, ByteView local, std::uintptr_t remote,
-                              const transport::RemoteKey& key, transport::Completion completion) override {
-    return worker_->put(to, local, remote, key, completion);
-  }
-  Result<transport::Sent> get(transport::EndpointId from, ByteSpan local, std::uintptr_t remote,
-                              const transport::RemoteKey& key, transport::Completion completion) override {
-    return worker_->get(from, local, remote, key, completion);
-  }
-  Result<std::unique_ptr<transport::RemoteKey>> import_key(transport::EndpointId endpoint, ByteView key) override {
-    return worker_->import_key(endpoint, key);
-  }
-  Result<transport::Sent> flush(transport::EndpointId endpoint, transport::Completion completion) override {
-    return worker_->flush(endpoint, completion);
-  }
-  bool progress() override { return worker_->progress(); }
-  void sleep(std::uint64_t timeout_ns) override { worker_->sleep(timeout_ns); }
-  void wake() override { worker_->wake(); }
-  std::size_t endpoint_count() const override { return worker_->endpoint_count(); }
-
- private:
-  std::unique_ptr<transport::Worker> worker_;
-};
-
-class MutantTransport final : public transport::Transport {
- public:
-  explicit MutantTransport(transport::Transport& transport) : transport_(transport) {}
-  const transport::Capabilities& capabilities() const override { return transport_.capabilities(); }
-  Result<std::unique_ptr<transport::Worker>> create_worker(transport::MessageSink& sink) override {
-    auto worker = transport_.create_worker(sink);
-    if (!worker) return worker.status();
-    return std::unique_ptr<transport::Worker>(std::make_unique<CountingEarly>(std::move(*worker)));
-  }
-  Result<std::unique_ptr<transport::RegisteredMemory>> register_memory(ByteSpan memory) override {
-    return transport_.register_memory(memory);
-  }
-
- private:
-  transport::Transport& transport_;
 };
 
 // Counts the rounds in which a fenced put was not there after the barrier.
@@ -105,7 +57,8 @@ int missed_with(std::uint64_t seed, bool mutant) {
     auto foundation = foundation_of(me);
     if (mutant) {
       foundation.make_transport = [&me](const base::Config&, const launch::Launch&) {
-        return Result<std::shared_ptr<transport::Transport>>(std::make_shared<MutantTransport>(me.transport));
+        return Result<std::shared_ptr<transport::Transport>>(std::make_shared<WrappedTransport>(
+            me.transport, [](auto worker) { return std::make_unique<CountingEarly>(std::move(worker)); }));
       };
     }
     auto started = runtime::assemble(std::move(foundation));

@@ -1,0 +1,78 @@
+#include "scenarios/sync_work.hpp"
+
+#include <vector>
+
+#include "limits/handover.h"
+#include "pairs.hpp"
+
+namespace grapnel::bench {
+namespace {
+
+void write_to_targets(Session& s, const SyncWork& work, const std::vector<std::byte>& data) {
+  const int size = s.g.size(), me = static_cast<int>(index(s.g.rank()));
+  for (int step = 1; step <= static_cast<int>(work.targets); ++step) {
+    const Rank to{(me + step) % size};
+    auto* const slot = static_cast<std::byte*>(s.memory.on(to)) + data.size() * index(s.g.rank());
+    must(s.g.put(data.data(), slot, data.size(), to));
+  }
+}
+
+void pass_time(std::uint64_t gap_us) {
+  const std::uint64_t until_ns = now_ns() + gap_us * 1000;
+  while (gap_us > 0 && now_ns() < until_ns) {
+  }
+}
+
+std::uint64_t synchronize(Session& s, const SyncWork& work) {
+  const std::vector<std::byte> data(work.bytes, std::byte{1});
+  std::uint64_t time_ns = 0;
+  for (std::uint64_t i = 0; i < work.operations; ++i) {
+    write_to_targets(s, work, data);
+    pass_time(work.gap_us);
+    const std::uint64_t begin_ns = now_ns();
+    must(work.operation == SyncOperation::fence ? s.g.fence_all() : s.g.barrier());
+    time_ns += now_ns() - begin_ns;
+  }
+  return time_ns;
+}
+
+// Barriers without writes, or a limit: too short for a clock around each.
+std::uint64_t in_the_node(Session& s, const SyncWork& work) {
+  const auto rank = static_cast<unsigned>(index(s.g.rank()));
+  const auto ranks = static_cast<unsigned>(s.g.size());
+  void* const words = s.memory.on(Rank{0});
+  const std::uint64_t begin_ns = now_ns();
+  switch (work.operation) {
+    case SyncOperation::bounce: limit_bounce(words, rank, ranks, work.operations); break;
+    case SyncOperation::wake_around: limit_wake_around(words, rank, ranks, work.operations); break;
+    default:
+      for (std::uint64_t i = 0; i < work.operations; ++i) must(s.g.barrier());
+  }
+  return now_ns() - begin_ns;
+}
+
+}  // namespace
+
+void SyncWork::store(Board& board) const {
+  std::uint64_t* const argument = board.page().argument;
+  argument[0] = static_cast<std::uint64_t>(operation);
+  argument[1] = targets;
+  argument[2] = bytes;
+  argument[3] = gap_us;
+  argument[4] = operations;
+}
+
+SyncWork SyncWork::load(Board& board) {
+  const std::uint64_t* const argument = board.page().argument;
+  return {static_cast<SyncOperation>(argument[0]), argument[1], argument[2], argument[3], argument[4]};
+}
+
+std::uint64_t do_sync_work(Session& s) {
+  const SyncWork work = SyncWork::load(s.board);
+  must(s.g.barrier());
+  const std::uint64_t time_ns = s.g.node_count() == 1 ? in_the_node(s, work) : synchronize(s, work);
+  must(s.g.barrier());
+  return time_ns / work.operations;
+}
+
+}  // namespace grapnel::bench

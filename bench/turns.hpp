@@ -1,0 +1,41 @@
+// Jobs that are there at the same time and take turns, so that what else the machine does meets them alike.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "board.hpp"
+#include "jobs.hpp"
+#include "measurement.hpp"
+#include "rank.hpp"
+
+namespace grapnel::bench {
+
+using OnRow = std::function<void(const Measurement&)>;
+
+/// `settings`: "VARIABLE=value" for the job's ranks.
+std::vector<std::string> job_command(const JobKind& kind, const Effort& effort, const Board& board,
+                                     const std::string& filter = {}, const std::vector<std::string>& settings = {});
+
+/// Hands on the rows that the job prints, until its end; anything else goes to stderr. True when it ended well.
+bool read_rows(Job& job, const OnRow& on_row);
+
+class TurnJob {
+ public:
+  TurnJob(const JobKind& kind, const Effort& effort, const std::vector<std::string>& settings = {});
+  /// Waits until it is ready. False when it ended.
+  bool join();
+  /// Does its share once; rank 0's time. False when it ended.
+  bool run(double& time_ns);
+  /// True when it ended well.
+  bool end();
+  Board& board() { return board_; }
+
+ private:
+  Board board_;
+  Job job_;
+};
+
+}  // namespace grapnel::bench

@@ -1,0 +1,124 @@
+#include "progress/server_links.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "base/check.hpp"
+#include "base/codec.hpp"
+#include "base/log.hpp"
+#include "base/units.hpp"
+
+namespace grapnel::progress {
+namespace {
+
+constexpr std::uint64_t kLongest_ns = base::kSecond_ns / 10;  // a send that was interrupted says nothing
+
+}  // namespace
+
+Bytes ServerDescription::encode() const { return base::Encoder().put(window_bytes).put_string(worker_address).take(); }
+
+Result<ServerDescription> ServerDescription::decode(ByteView bytes) {
+  base::Decoder decoder(bytes);
+  const auto window = decoder.get<std::uint64_t>();
+  const auto address = decoder.get_string();
+  if (!window || !address) return Status(Code::system, "a server's description is truncated");
+  return ServerDescription{Bytes(address->begin(), address->end()), *window};
+}
+
+ServerLinks::ServerLinks(launch::Launch& launch) : launch_(launch), links_(launch.nodes().node_count()) {}
+
+void ServerLinks::know(std::vector<ServerDescription> servers) {
+  for (std::size_t node = 0; node < servers.size(); ++node) links_[node].server = std::move(servers[node]);
+}
+
+void ServerLinks::add_to(HandlerTable& handlers) {
+  handlers.add(kServerCountsHandler,
+               {"server counts", sizeof(std::uint64_t), sizeof(std::uint64_t), false, [this](Request& request) {
+                  const std::int64_t node = static_cast<std::int64_t>(request.origin) - launch_.size();
+                  if (node < 0) return Outcome::refused;  // ranks have no link
+                  links_[static_cast<std::size_t>(node)].acknowledged =
+                      static_cast<std::uint32_t>(request.body_as<std::uint64_t>());
+                  return Outcome::done;
+                }});
+}
+
+ServerLinks::Letter ServerLinks::compose(HandlerId handler, ByteView body, ByteView payload) const {
+  RequestHeader header;
+  header.secret = launch_.job_secret();
+  header.handler = handler;
+  header.body_bytes = static_cast<std::uint16_t>(body.size());
+  header.origin = launch_.size() + static_cast<std::int32_t>(index(launch_.node()));
+  header.payload_bytes = static_cast<std::uint32_t>(payload.size());
+  header.charge = charge_of(payload.size());
+  Bytes front(sizeof header + body.size());
+  std::memcpy(front.data(), &header, sizeof header);
+  if (!body.empty()) std::memcpy(front.data() + sizeof header, body.data(), body.size());
+  return {std::move(front), Bytes(payload.begin(), payload.end())};
+}
+
+void ServerLinks::post(NodeId node, HandlerId handler, ByteView body, ByteView payload) {
+  GRAPNEL_CHECK(body.size() <= kMaxBodyBytes && payload.size() <= transport::kMaxPayloadBytes && node != launch_.node(),
+                "{} and {} bytes to node {}", body.size(), payload.size(), index(node));
+  links_[index(node)].waiting.push_back(compose(handler, body, payload));
+  ++waiting_;
+}
+
+void ServerLinks::count_handled(NodeId from) {
+  Link& link = links_[index(from)];
+  ++link.handled;
+  if (link.handled - link.handled_told >= kCredits / 2) link.counts_due = counts_due_ = true;
+}
+
+bool ServerLinks::move() {
+  if (waiting_ == 0 && !counts_due_) return false;
+  bool any = false;
+  counts_due_ = false;
+  for (Link& link : links_) any |= move(link);
+  return any;
+}
+
+bool ServerLinks::move(Link& link) {
+  bool any = false;
+  if (link.counts_due) {
+    link.counts_due = false;
+    link.handled_told = link.handled;
+    send(link, compose(kServerCountsHandler, base::bytes_of(std::uint64_t{link.handled}), {}));
+    any = true;
+  }
+  while (!link.waiting.empty() && link.sent - link.acknowledged < kCredits) {
+    ++link.sent;
+    send(link, std::move(link.waiting.front()));
+    link.waiting.pop_front();
+    --waiting_;
+    any = true;
+  }
+  return any;
+}
+
+void ServerLinks::send(Link& link, Letter letter) {
+  if (!link.connected && !link.failed) {
+    const auto endpoint = worker_->connect(link.server.worker_address);
+    link.failed = !endpoint.ok();
+    link.connected = endpoint.ok();
+    if (endpoint) link.endpoint = *endpoint;
+  }
+  const std::uint64_t begin_ns = host_->now_ns();
+  // The transport copies the header; a payload lives until it has left.
+  const Bytes header = std::move(letter.header);
+  auto payload = letter.payload.empty() ? nullptr : std::make_unique<Bytes>(std::move(letter.payload));
+  const transport::Completion left{
+      [](void* context, const Status&) { const std::unique_ptr<Bytes> ended(static_cast<Bytes*>(context)); },
+      payload.get()};
+  const Result<transport::Sent> sent =
+      link.failed ? Result<transport::Sent>(Status(Code::system, "no connection"))
+                  : worker_->send(link.endpoint, header, payload ? ByteView(*payload) : ByteView{}, left);
+  if (sent && *sent == transport::Sent::pending) static_cast<void>(payload.release());
+  const auto cost_ns = static_cast<std::uint32_t>(std::min<std::uint64_t>(host_->now_ns() - begin_ns, kLongest_ns));
+  message_cost_ns_ = message_cost_ns_ == 0 ? cost_ns : (7 * message_cost_ns_ + cost_ns) / 8;
+  // A server that cannot be reached has died, or will be found dead: the launch layer ends the job.
+  if (!sent) base::log_debug("a message to another server could not be sent: {}", sent.status().to_string());
+}
+
+}  // namespace grapnel::progress

@@ -1,0 +1,95 @@
+#include "sync/barrier/meeting.hpp"
+
+#include <utility>
+
+#include "sync/barrier/words.hpp"
+
+namespace grapnel::sync {
+
+void Meeting::launch(const Roster& roster, BarrierPlan plan, const Tally& tally, Bytes payload, Combine combine) {
+  roster_ = &roster;
+  plan_ = plan;
+  mine_ = tally;
+  payload_ = std::move(payload);
+  combine_ = combine;
+  carries_ = true;
+  const bool counts_first = plan == BarrierPlan::exchange || plan == BarrierPlan::direct;
+  enter(counts_first ? BarrierStage::counts : BarrierStage::first);
+}
+
+bool Meeting::take(const BarrierBody& body, ByteView payload) {
+  const bool sums = body.stage == BarrierStage::first || body.stage == BarrierStage::last;
+  if (sums ? payload.size() > 2 * PayloadArea::kMostBytes || body.small_bytes > payload.size()
+           : body.stage != BarrierStage::counts || payload.size() % sizeof(std::uint64_t) != 0) {
+    return false;
+  }
+  return inbox_.emplace(Tag{body.stage, body.round, body.from}, Message{body, Bytes(payload.begin(), payload.end())})
+      .second;
+}
+
+const Meeting::Message* Meeting::find(std::uint32_t round, std::uint32_t from) const {
+  const auto found = inbox_.find({stage_, round, from % roster_->size()});
+  return found == inbox_.end() ? nullptr : &found->second;
+}
+
+BarrierBody Meeting::body(std::uint32_t round) const {
+  BarrierBody body;
+  body.group = group_;
+  body.count = count_;
+  body.from = roster_->me;
+  body.stage = stage_;
+  body.round = static_cast<std::uint8_t>(round);
+  return body;
+}
+
+void Meeting::enter(BarrierStage stage) {
+  stage_ = stage;
+  round_ = 0;
+  sent_ = false;
+  if (stage == BarrierStage::first || stage == BarrierStage::last) {
+    small_ = {};
+    large_ = {mine_, carries_ ? payload_ : Bytes{}};
+  }
+  if (stage == BarrierStage::counts) {
+    writes_.assign(roster_->size(), 0);
+    for (std::uint32_t distance = 1; distance < roster_->size(); ++distance) {
+      writes_[distance] = hall_.issued(*roster_, node_at(roster_->me + distance));
+    }
+  }
+}
+
+bool Meeting::proceed() {
+  if (!launched()) return false;
+  while (stage_ != BarrierStage::over && proceed_in_stage()) {
+    const bool disseminated = stage_ == BarrierStage::first || stage_ == BarrierStage::last;
+    if (disseminated && std::exchange(carries_, false)) payload_ = std::move(large_.payload);
+    enter(stage_after());
+  }
+  return stage_ == BarrierStage::over;
+}
+
+bool Meeting::proceed_in_stage() {
+  switch (stage_) {
+    case BarrierStage::first:
+    case BarrierStage::last: return disseminate();
+    case BarrierStage::counts: return plan_ == BarrierPlan::direct ? tell_counts() : exchange_counts();
+    case BarrierStage::applied: return hall_.applied(*roster_) >= awaited_;
+    case BarrierStage::over: break;
+  }
+  return false;
+}
+
+BarrierStage Meeting::stage_after() const {
+  switch (stage_) {
+    case BarrierStage::first: {
+      // Everybody has the same sum, so everybody goes on, or nobody.
+      const bool guessed_wrong = plan_ == BarrierPlan::clean && large_.tally.dirty > 0;
+      return guessed_wrong ? BarrierStage::counts : BarrierStage::over;
+    }
+    case BarrierStage::counts: return BarrierStage::applied;
+    case BarrierStage::applied: return BarrierStage::last;
+    default: return BarrierStage::over;
+  }
+}
+
+}  // namespace grapnel::sync

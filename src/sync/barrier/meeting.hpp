@@ -1,0 +1,131 @@
+// One barrier of one group, as one node's server sees it: which messages came, and how far it is.
+//
+// It begins with the first message of another node or with the launch by the last local rank, whichever comes first,
+// and proceeds whenever the message, or the applied write, that it waits for is there:
+//
+//   serial, few    first
+//   clean          first ── all acknowledged? ── else: counts (exchange) ─ applied ─ last
+//   exchange       counts (reduce-scatter) ─ applied ─ last
+//   direct         counts (to everybody at once) ─ applied ─ last
+//
+// Invariants:
+//  1. Nothing is sent before the launch: the node's part is complete.
+//  2. The counts of writes that are summed do not change from a member's arrival to the gate (progress/counts), so that
+//     "as many applied as issued" means all of them.
+//  3. When it is over every message that other nodes will ever send for it has been taken.
+//
+// Threads: the server's.
+// Source: thesis, section 4.3 and figure 4.2.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "grapnel/status.hpp"
+#include "grapnel/types.hpp"
+#include "sync/barrier/messages.hpp"
+#include "sync/barrier/plan.hpp"
+#include "sync/barrier/schedule.hpp"
+
+namespace grapnel::sync {
+
+/// Joins a payload onto another: associative and commutative; the result takes PayloadArea::kMostBytes at most. An
+/// empty payload is joined by nobody.
+using Combine = void (*)(Bytes& into, ByteView from);
+
+/// A group as its barriers need it. Immutable.
+struct Roster {
+  std::vector<Rank> members;  ///< ascending
+  std::vector<NodeId> nodes;  ///< of the members, ascending
+  std::uint32_t me = 0;       ///< this node's place in `nodes`
+  std::uint32_t entry = 0;    ///< in node memory
+  std::vector<DisseminationRound> rounds;
+  std::vector<std::uint32_t> distances;  ///< of the reduce-scatter
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(nodes.size()); }
+};
+
+/// What a meeting needs of the server around it.
+class MeetingHall {
+ public:
+  virtual void send(NodeId node, const BarrierBody& body, ByteView payload) = 0;
+  /// Writes of the node's own members of the group that were issued to a node, up to their arrival.
+  virtual std::uint64_t issued(const Roster& roster, NodeId node) const = 0;
+  /// Writes of all members that this node's server has applied.
+  virtual std::uint64_t applied(const Roster& roster) const = 0;
+
+ protected:
+  ~MeetingHall() = default;
+};
+
+class Meeting {
+ public:
+  Meeting(MeetingHall& hall, std::uint64_t group, std::uint32_t count) : hall_(hall), group_(group), count_(count) {}
+
+  /// The node's ranks have arrived. `roster` outlives the meeting; `combine` may be null where no payload is.
+  void launch(const Roster& roster, BarrierPlan plan, const Tally& tally, Bytes payload, Combine combine);
+  bool launched() const { return roster_ != nullptr; }
+  const Roster& roster() const { return *roster_; }
+
+  /// Keeps a message; false for one that nobody sends.
+  bool take(const BarrierBody& body, ByteView payload);
+
+  /// Goes as far as it can; true when it is over.
+  bool proceed();
+  bool waits_for_writes() const { return launched() && stage_ == BarrierStage::applied; }
+
+  const Tally& tally() const { return large_.tally; }
+  const Bytes& payload() const { return payload_; }
+
+ private:
+  struct Sum {
+    Tally tally;
+    Bytes payload;
+  };
+  struct Message {
+    BarrierBody body;
+    Bytes payload;
+  };
+  using Tag = std::tuple<BarrierStage, std::uint32_t, std::uint32_t>;  ///< stage, round, place of the sender
+
+  /// Null while it has not come.
+  const Message* find(std::uint32_t round, std::uint32_t from) const;
+  NodeId node_at(std::uint32_t place) const { return roster_->nodes[place % roster_->size()]; }
+  BarrierBody body(std::uint32_t round) const;
+  void enter(BarrierStage stage);
+  bool proceed_in_stage();
+  BarrierStage stage_after() const;
+
+  // dissemination.cpp
+  bool disseminate();
+  void send_sums(const DisseminationRound& round);
+  bool all_came(const DisseminationRound& round) const;
+  void add_sums(const DisseminationRound& round);
+  void add(Sum& sum, const Tally& tally, ByteView payload) const;
+
+  // counts.cpp
+  bool exchange_counts();
+  bool tell_counts();
+
+  MeetingHall& hall_;
+  const std::uint64_t group_;
+  const std::uint32_t count_;
+  std::map<Tag, Message> inbox_;
+  const Roster* roster_ = nullptr;
+  BarrierPlan plan_{};
+  Combine combine_ = nullptr;
+  BarrierStage stage_ = BarrierStage::over;
+  std::uint32_t round_ = 0;
+  bool sent_ = false;                  ///< this round's messages
+  bool carries_ = false;               ///< the payload goes with this dissemination
+  Sum small_, large_;                  ///< schedule.hpp
+  Tally mine_;                         ///< the node's own
+  Bytes payload_;                      ///< the node's own, then everybody's
+  std::vector<std::uint64_t> writes_;  ///< by distance from here: issued to that node
+  std::uint64_t awaited_ = 0;          ///< writes to be applied here
+};
+
+}  // namespace grapnel::sync

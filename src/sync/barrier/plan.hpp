@@ -1,0 +1,61 @@
+// How a barrier makes the writes before it visible, and how the next one's way is chosen.
+//
+//   plan      before the wire            on the wire (N nodes)                             messages/node   delays
+//   serial    serial fence               dissemination                                     2t + L          2t + L
+//   few       fence, K at once           dissemination                                     2t + L          2⌈t/K⌉ + L
+//   clean                                dissemination, which also says whether all        L               L
+//                                        writes were acknowledged; if not: as exchange     ≤ 3L            ≤ 3L
+//   exchange                             reduce-scatter of counts, dissemination           2L              2L
+//   direct                               every node told its count, dissemination          N−1 + L         1 + L
+//
+//   L = ⌈log2 N⌉ (with a fanout k: rounds ⌈log_k N⌉, messages up to (k−1)·⌈log_k N⌉); t: dirty nodes of a rank.
+//
+// `next_plan` is a pure function of what the barrier before reduced over all its nodes, so all ranks choose alike
+// without asking. A program that does what it did before gets the cheapest plan; a wrong guess is never wrong in
+// effect: only clean relies on its guess, and it looks. Source: thesis, sections 3.1 and 4.1 (serial), 4.2 (exchange).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/config.hpp"
+
+namespace grapnel::sync {
+
+enum class BarrierPlan : std::uint32_t { clean, serial, few, exchange, direct };
+inline constexpr std::uint32_t kBarrierPlans = 5;
+
+const char* to_string(BarrierPlan plan);
+
+/// What the dissemination sums up. All members are sums or maxima, so the order does not matter.
+struct Tally {
+  std::uint64_t dirty = 0;            ///< sum over ranks: nodes with writes that were not acknowledged at its arrival
+  std::uint64_t refused = 0;          ///< sum over nodes: writes that their servers refused so far
+  std::uint32_t most_dirty = 0;       ///< the largest of the ranks' dirty nodes
+  std::uint32_t message_cost_ns = 0;  ///< the largest of what one message takes a server
+  std::uint32_t delay_ns = 0;         ///< the largest of half a round trip
+  std::uint32_t unused = 0;
+
+  void add(const Tally& other);
+};
+
+/// What a plan's choice depends on besides the tally; alike in all ranks.
+struct Terms {
+  std::uint32_t nodes = 1;
+  std::uint32_t fanout = 2;
+  std::uint32_t fence_window = 16;
+};
+
+/// The plan's estimated time, ns, when the dirtiest rank has written to `most_dirty` nodes.
+double estimated_ns(BarrierPlan plan, const Tally& tally, const Terms& terms);
+
+/// The cheapest plan for a barrier like the one that had this tally.
+BarrierPlan next_plan(const Tally& tally, const Terms& terms);
+
+/// A group's first barrier, whose ranks know nothing of each other.
+inline constexpr BarrierPlan kFirstPlan = BarrierPlan::clean;
+
+/// The plan that a setting forces; nothing for `auto`.
+std::optional<BarrierPlan> forced_plan(base::BarrierKind kind);
+
+}  // namespace grapnel::sync

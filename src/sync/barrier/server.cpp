@@ -1,0 +1,193 @@
+#include "sync/barrier/server.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "base/codec.hpp"
+
+namespace grapnel::sync {
+
+std::uint32_t Combines::add(Combine combine) {
+  const std::uint32_t number = used_.fetch_add(1);
+  GRAPNEL_CHECK(number < kMost, "more than {} functions to join payloads", kMost);
+  functions_[number].store(combine);
+  return number + 1;
+}
+
+Combine Combines::find(std::uint32_t number) const {
+  return number == 0 || number > kMost ? nullptr : functions_[number - 1].load();
+}
+
+Roster make_roster(const launch::Launch& launch, std::vector<Rank> members, std::uint32_t entry, std::uint32_t fanout) {
+  Roster roster;
+  for (const Rank member : members) roster.nodes.push_back(launch.nodes().node_of[index(member)]);
+  std::sort(roster.nodes.begin(), roster.nodes.end());
+  roster.nodes.erase(std::unique(roster.nodes.begin(), roster.nodes.end()), roster.nodes.end());
+  const auto mine = std::find(roster.nodes.begin(), roster.nodes.end(), launch.node());
+  roster.me = static_cast<std::uint32_t>(mine - roster.nodes.begin());
+  roster.members = std::move(members);
+  roster.entry = entry;
+  roster.rounds = dissemination(roster.size(), fanout);
+  roster.distances = reduce_scatter(roster.size());
+  return roster;
+}
+
+BarrierServer::BarrierServer(const base::Config& config, launch::Launch& launch, progress::Waiting& waiting,
+                             progress::Server& server, const progress::WriteCounts& counts, BarrierWords& words,
+                             const Combines& combines)
+    : launch_(launch),
+      waiting_(waiting),
+      server_(server),
+      counts_(counts),
+      words_(words),
+      combines_(combines),
+      terms_{static_cast<std::uint32_t>(launch.nodes().node_count()), config.barrier_fanout, config.fence_window} {}
+
+void BarrierServer::add_to_server() {
+  server_.handlers().add(kBarrierHandler, {"barrier", sizeof(BarrierBody), sizeof(BarrierBody), false,
+                                           [this](progress::Request& request) { return on_message(request); }});
+  server_.handlers().add(kBarrierGroupHandler,
+                         {"barrier group", sizeof(BarrierGroupBody), sizeof(BarrierGroupBody), true,
+                          [this](progress::Request& request) { return on_group(request); }});
+  server_.add_watcher([this] { return look(); });
+}
+
+void BarrierServer::add_group(std::uint64_t group, std::vector<Rank> members, std::uint32_t entry) {
+  rosters_.insert_or_assign(group, make_roster(launch_, std::move(members), entry, terms_.fanout));
+}
+
+// ---- what comes ----
+
+progress::Outcome BarrierServer::on_message(progress::Request& request) {
+  const auto body = request.body_as<BarrierBody>();
+  if (body.from >= launch_.nodes().node_count()) return progress::Outcome::refused;
+  const Name name(body.group, body.count);
+  if (!meeting(name).take(body, request.payload)) return progress::Outcome::refused;
+  moved_.insert(name);
+  return progress::Outcome::done;
+}
+
+progress::Outcome BarrierServer::on_group(progress::Request& request) {
+  const auto body = request.body_as<BarrierGroupBody>();
+  const bool local = launch_.nodes().node_of[index(request.origin)] == launch_.node();
+  const auto size = static_cast<std::size_t>(launch_.size());
+  if (!local || body.entry >= BarrierWords::kEntries || request.payload.size() != (size + 7) / 8) {
+    return progress::Outcome::refused;
+  }
+  std::vector<Rank> members;
+  for (std::size_t rank = 0; rank < size; ++rank) {
+    const auto byte = std::to_integer<unsigned>(request.payload[rank / 8]);
+    if ((byte >> (rank % 8) & 1) != 0) members.push_back(Rank(static_cast<int>(rank)));
+  }
+  const auto found = rosters_.find(body.group);
+  // The key is a hash: two lists of members with the same one must not meet in one barrier.
+  if (found != rosters_.end() && found->second.members != members) return progress::Outcome::refused;
+  if (body.ends != 0) {
+    rosters_.erase(body.group);
+  } else if (found == rosters_.end()) {
+    add_group(body.group, std::move(members), body.entry);
+  } else {
+    found->second.entry = body.entry;
+  }
+  request.answer({}, {});
+  return progress::Outcome::done;
+}
+
+bool BarrierServer::look() {
+  bool any = words_.take_launched([this](std::uint32_t entry) { launch_meeting(entry); });
+  if (!moved_.empty()) {
+    any = true;
+    for (const Name& name : std::exchange(moved_, {})) proceed(name);
+  }
+  if (!waiting_for_writes_.empty() && writes_seen_ != server_.writes_applied()) {
+    any = true;
+    writes_seen_ = server_.writes_applied();
+    for (const Name& name : std::set(waiting_for_writes_)) proceed(name);
+  }
+  return any;
+}
+
+// ---- meetings ----
+
+Meeting& BarrierServer::meeting(const Name& name) {
+  return meetings_.try_emplace(name, static_cast<MeetingHall&>(*this), name.first, name.second).first->second;
+}
+
+void BarrierServer::launch_meeting(std::uint32_t number) {
+  BarrierEntry& entry = words_.entry(number);
+  const std::uint32_t done = BarrierWords::done(entry.gate.load(std::memory_order_relaxed));  // only we count it up
+  const Name name(entry.key, (done + 1) & BarrierWords::kCountMask);
+  const auto roster = rosters_.find(entry.key);
+  GRAPNEL_CHECK(roster != rosters_.end(), "a barrier of an unknown group");
+  Tally tally;
+  tally.dirty = entry.dirty.load(std::memory_order_relaxed);  // ordered by the launch
+  tally.most_dirty = entry.most_dirty.load(std::memory_order_relaxed);
+  tally.refused = server_.statistics().refused;
+  tally.message_cost_ns = server_.message_cost_ns();
+  tally.delay_ns = words_.delay_ns().load(std::memory_order_relaxed);
+  Bytes payload;
+  const std::uint32_t combine = entry.combine.load(std::memory_order_relaxed);
+  if (combine != 0) {
+    PayloadArea& area = *words_.find_payload_area(entry);
+    const std::size_t bytes = area.in_bytes.exchange(0, std::memory_order_relaxed);
+    payload.assign(area.in, area.in + bytes);
+  }
+  const auto plan = static_cast<BarrierPlan>(entry.plan.load(std::memory_order_relaxed));
+  meeting(name).launch(roster->second, plan, tally, std::move(payload), combines_.find(combine));
+  moved_.insert(name);
+}
+
+void BarrierServer::proceed(const Name& name) {
+  const auto found = meetings_.find(name);
+  if (found == meetings_.end()) return;
+  Meeting& meeting = found->second;
+  if (meeting.proceed()) {
+    waiting_for_writes_.erase(name);
+    end(name, meeting);
+    meetings_.erase(found);
+  } else if (meeting.waits_for_writes()) {
+    waiting_for_writes_.insert(name);
+  } else {
+    waiting_for_writes_.erase(name);
+  }
+}
+
+void BarrierServer::end(const Name&, Meeting& meeting) {
+  BarrierEntry& entry = words_.entry(meeting.roster().entry);
+  Terms terms = terms_;
+  terms.nodes = meeting.roster().size();
+  entry.next_plan.store(static_cast<std::uint32_t>(next_plan(meeting.tally(), terms)), std::memory_order_relaxed);
+  entry.refused.store(meeting.tally().refused, std::memory_order_relaxed);  // all ordered by the gate
+  if (entry.combine.load(std::memory_order_relaxed) != 0) {
+    PayloadArea& area = *words_.find_payload_area(entry);
+    const Bytes& payload = meeting.payload();
+    GRAPNEL_CHECK(payload.size() <= PayloadArea::kMostBytes, "joined payloads of {} bytes", payload.size());
+    std::copy(payload.begin(), payload.end(), area.out);
+    area.out_bytes.store(static_cast<std::uint32_t>(payload.size()), std::memory_order_relaxed);
+  }
+  words_.open(entry);
+}
+
+// ---- what meetings ask for ----
+
+void BarrierServer::send(NodeId node, const BarrierBody& body, ByteView payload) {
+  server_.tell(node, kBarrierHandler, base::bytes_of(body), payload);
+  messages_.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::uint64_t BarrierServer::issued(const Roster& roster, NodeId node) const {
+  std::uint64_t sum = 0;
+  for (const Rank rank : roster.members) {
+    if (launch_.nodes().node_of[index(rank)] == launch_.node()) sum += counts_.issued(rank, node);
+  }
+  return sum;
+}
+
+std::uint64_t BarrierServer::applied(const Roster& roster) const {
+  if (roster.members.size() == static_cast<std::size_t>(launch_.size())) return server_.writes_applied();
+  std::uint64_t sum = 0;
+  for (const Rank rank : roster.members) sum += server_.writes_applied(rank);
+  return sum;
+}
+
+}  // namespace grapnel::sync

@@ -1,0 +1,87 @@
+// The server's part in the barriers of its node: it knows the groups, keeps the meetings under way, and moves them.
+//
+// Work comes as messages of other servers (kept by a handler), as launches by local ranks (a list in node memory, and a
+// bell), and as writes that were applied. The server's loop calls `look` between its messages, and only there anything
+// is sent.
+//
+// Threads: the server's; construction, `messages` and `add_combine`: any.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/config.hpp"
+#include "launch/launch.hpp"
+#include "progress/server.hpp"
+#include "progress/waiting.hpp"
+#include "progress/write_counts.hpp"
+#include "sync/barrier/meeting.hpp"
+#include "sync/barrier/words.hpp"
+
+namespace grapnel::sync {
+
+/// The functions that join payloads, by number; alike in all ranks, because the leader's process joins for the others.
+class Combines {
+ public:
+  static constexpr std::uint32_t kMost = 16;
+  /// The same functions in the same order in every rank, each before its first use. Answers its number, from 1.
+  std::uint32_t add(Combine combine);
+  /// Null for 0 and for what nobody added.
+  Combine find(std::uint32_t number) const;
+
+ private:
+  std::array<std::atomic<Combine>, kMost> functions_{};
+  std::atomic<std::uint32_t> used_{0};
+};
+
+/// The group's view from this node; `fanout` of its disseminations.
+Roster make_roster(const launch::Launch& launch, std::vector<Rank> members, std::uint32_t entry, std::uint32_t fanout);
+
+class BarrierServer final : MeetingHall {
+ public:
+  BarrierServer(const base::Config& config, launch::Launch& launch, progress::Waiting& waiting,
+                progress::Server& server, const progress::WriteCounts& counts, BarrierWords& words,
+                const Combines& combines);
+
+  /// Before the server starts. This object outlives it.
+  void add_to_server();
+  /// The same as a kBarrierGroupHandler message; before the server starts.
+  void add_group(std::uint64_t group, std::vector<Rank> members, std::uint32_t entry);
+
+  /// Sent by this node for barriers.
+  std::uint64_t messages() const { return messages_.load(std::memory_order_relaxed); }
+
+ private:
+  using Name = std::pair<std::uint64_t, std::uint32_t>;  ///< group, count
+
+  bool look();
+  void launch_meeting(std::uint32_t entry);
+  void proceed(const Name& name);
+  void end(const Name& name, Meeting& meeting);
+  Meeting& meeting(const Name& name);
+  progress::Outcome on_message(progress::Request& request);
+  progress::Outcome on_group(progress::Request& request);
+
+  void send(NodeId node, const BarrierBody& body, ByteView payload) override;
+  std::uint64_t issued(const Roster& roster, NodeId node) const override;
+  std::uint64_t applied(const Roster& roster) const override;
+
+  launch::Launch& launch_;
+  progress::Waiting& waiting_;
+  progress::Server& server_;
+  const progress::WriteCounts& counts_;
+  BarrierWords& words_;
+  const Combines& combines_;
+  const Terms terms_;  ///< of a group of all nodes
+  std::map<std::uint64_t, Roster> rosters_;
+  std::map<Name, Meeting> meetings_;
+  std::set<Name> moved_;  ///< got a message since they were looked at
+  std::set<Name> waiting_for_writes_;
+  std::uint64_t writes_seen_ = 0;  ///< applied by this server when those were last looked at
+  std::atomic<std::uint64_t> messages_{0};
+};
+
+}  // namespace grapnel::sync

@@ -1,0 +1,137 @@
+// Would the tests notice a barrier that does not wait for all writes? Mutants that leave one wait out must fail within
+// 50 seeds, and the real barrier in none.
+//
+// They sit in the transport, where they change what a server says or is told:
+//   counts     the servers are told of no writes: exchange and direct do not wait until they are applied
+//   dirty      nobody hears that another's writes are not acknowledged: clean does not look again
+//   answers    a server says that it has applied one request more than it has: few and serial leave a fence early
+#include <cstring>
+
+#include "harness/access.hpp"
+#include "harness/foundation.hpp"
+#include "harness/wrapped_transport.hpp"
+#include "progress/message.hpp"
+#include "sync/barrier/messages.hpp"
+
+namespace grapnel::test {
+namespace {
+
+using base::BarrierKind;
+
+enum class Mutant { none, counts, dirty, answers };
+
+class MutantWorker final : public PassingWorker {
+ public:
+  MutantWorker(std::unique_ptr<transport::Worker> worker, Mutant mutant)
+      : PassingWorker(std::move(worker)), mutant_(mutant) {}
+
+  Result<transport::Sent> send(transport::EndpointId to, ByteView header, ByteView payload,
+                               transport::Completion completion) override {
+    progress::RequestHeader front;
+    std::memcpy(&front, header.data(), sizeof front);
+    if (front.handler != sync::kBarrierHandler) return worker_->send(to, header, payload, completion);
+    Bytes changed(header.begin(), header.end());
+    sync::BarrierBody body;
+    std::memcpy(&body, changed.data() + sizeof front, sizeof body);
+    if (mutant_ == Mutant::dirty) body.small.dirty = body.large.dirty = 0;
+    std::memcpy(changed.data() + sizeof front, &body, sizeof body);
+    if (mutant_ != Mutant::counts || body.stage != sync::BarrierStage::counts) {
+      return worker_->send(to, changed, payload, completion);
+    }
+    static const Bytes nothing(64 * sizeof(std::uint64_t));
+    return worker_->send(to, changed, ByteView(nothing).first(payload.size()), completion);
+  }
+
+  Result<transport::Sent> reply(transport::ReplyPath to, ByteView header, ByteView payload,
+                                transport::Completion completion) override {
+    Bytes changed(header.begin(), header.end());
+    progress::ReplyHeader front;
+    std::memcpy(&front, changed.data(), sizeof front);
+    front.handled += mutant_ == Mutant::answers;
+    std::memcpy(changed.data(), &front, sizeof front);
+    return worker_->reply(to, changed, payload, completion);
+  }
+
+ private:
+  const Mutant mutant_;
+};
+
+// Some ranks write, not all: each must hear of the others' writes. The get before shows a server's count of requests
+// that is one ahead.
+void run_rounds(Runtime& g, std::atomic<int>& missed) {
+  constexpr std::size_t kWords = 512;
+  const auto memory = g.allocate(kWords * 8 * static_cast<std::size_t>(g.size()));
+  ASSERT_TRUE(memory.ok());
+  std::vector<std::uint64_t> words(kWords);
+  const auto slot = [&](Rank owner, Rank writer) {
+    return static_cast<std::uint64_t*>(memory->on(owner)) + kWords * index(writer);
+  };
+  for (std::uint64_t round = 1; round <= 8; ++round) {
+    const auto writes = [&](Rank rank) { return (index(rank) + round) % 3 == 0; };
+    const Rank far{(static_cast<int>(index(g.rank())) + 2) % g.size()};
+    if (writes(g.rank())) {
+      EXPECT_OK(g.get(slot(far, g.rank()), words.data(), 8, far));
+      std::fill(words.begin(), words.end(), round);
+      EXPECT_OK(g.put(words.data(), slot(far, g.rank()), kWords * 8, far));
+    }
+    EXPECT_OK(g.barrier());
+    const Rank from{(static_cast<int>(index(g.rank())) + g.size() - 2) % g.size()};
+    if (writes(from) && slot(g.rank(), from)[kWords - 1] < round) ++missed;
+    EXPECT_OK(g.barrier());
+  }
+  EXPECT_OK(g.free(*memory));
+}
+
+// Whether the seed shows it: a write that is missing, or ranks that no longer agree and wait for ever.
+bool fails(std::uint64_t seed, BarrierKind kind, Mutant mutant) {
+  sim::WorldOptions options{.ranks = 5, .nodes = 5};
+  options.seed(seed);
+  options.network.jitter_ns = 20 * base::kMicrosecond_ns;
+  options.network.stall_probability = 0.05;
+  std::atomic<int> missed{0};
+  const auto outcome = sim::run_world(options, [&](sim::RankWorld& me) {
+    auto foundation = foundation_of(me);
+    foundation.config.barrier = kind;
+    foundation.make_transport = [&me, mutant](const base::Config&, const launch::Launch&) {
+      return Result<std::shared_ptr<transport::Transport>>(std::make_shared<WrappedTransport>(
+          me.transport, [mutant](auto worker) { return std::make_unique<MutantWorker>(std::move(worker), mutant); }));
+    };
+    auto started = runtime::assemble(std::move(foundation));
+    ASSERT_TRUE(started.ok());
+    run_rounds(**started, missed);
+    EXPECT_OK((*started)->finish());
+  });
+  if (mutant == Mutant::none) {
+    EXPECT_TRUE(outcome.ok()) << outcome.report;
+  }
+  return missed > 0 || !outcome.ok();
+}
+
+bool is_found(BarrierKind kind, Mutant mutant) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    if (fails(seed, kind, mutant)) return true;
+  }
+  return false;
+}
+
+TEST(BarrierMutant, CountsThatAreNotWaitedFor) {
+  EXPECT_TRUE(is_found(BarrierKind::exchange, Mutant::counts));
+  EXPECT_TRUE(is_found(BarrierKind::direct, Mutant::counts));
+}
+
+TEST(BarrierMutant, DirtyNodesThatAreNotHeardOf) { EXPECT_TRUE(is_found(BarrierKind::clean, Mutant::dirty)); }
+
+TEST(BarrierMutant, AnswersThatComeEarly) {
+  EXPECT_TRUE(is_found(BarrierKind::few, Mutant::answers));
+  EXPECT_TRUE(is_found(BarrierKind::serial, Mutant::answers));
+}
+
+TEST(BarrierMutant, TheRealOneIsRight) {
+  for (const auto kind : {BarrierKind::automatic, BarrierKind::serial, BarrierKind::few, BarrierKind::clean,
+                          BarrierKind::exchange, BarrierKind::direct}) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) EXPECT_FALSE(fails(seed, kind, Mutant::none)) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace grapnel::test
