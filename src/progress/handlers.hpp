@@ -53,6 +53,7 @@ struct Handler {
   std::size_t most_body_bytes = 0;
   bool answers = false;  ///< needs a token (a request without one is refused); else a token asks for an acknowledgement
   std::function<Outcome(Request&)> run;
+  bool from_servers = false;  ///< takes what other servers send by themselves; its origin is then no rank
   /// Where a bulk payload goes: memory of `bulk_bytes` that stays valid until `landed` is called, once; or none:
   /// refused. Null: the handler takes no bulk. It must have nothing to wait for.
   std::function<ByteSpan(Request&)> place = nullptr;

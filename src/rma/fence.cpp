@@ -119,10 +119,11 @@ Status Rma::before_barrier(const std::vector<std::uint8_t>& covered, bool fences
     all.push_back(node);
     Written& written = written_[i];
     const bool complete = acknowledged(node);
-    cut.dirty += !complete && covered[i] != 0;
     if (complete || fences || covered[i] == 0 || !acknowledged(node, client_->uncounted(node))) {
       asked.push_back(node);
+      cut.dirty += !complete && fences && covered[i] != 0;
     } else {
+      ++cut.dirty;
       written.predictor.passed();
       left.push_back(node);
       cut.until.emplace_back(node, written.until);

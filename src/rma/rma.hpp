@@ -43,7 +43,7 @@ namespace grapnel::rma {
 
 /// Where a rank's writes stood when it arrived at a barrier.
 struct BarrierCut {
-  std::uint32_t dirty = 0;                              ///< nodes that had not acknowledged all of them
+  std::uint32_t dirty = 0;                              ///< nodes that the plan had to fence, or has to complete
   std::vector<std::pair<NodeId, std::uint64_t>> until;  ///< those that the barrier has to complete, and up to where
 };
 

@@ -42,6 +42,8 @@ Status Barriers::begin(const launch::Group& group, const Contribution& contribut
     return Status(Code::invalid_argument, fmt::format("a barrier carries {} bytes per rank, not {}",
                                                       Contribution::kMostBytes, contribution.payload.size()));
   }
+  // First, because it may fail; nothing has begun then.
+  if (contribution.combine != 0) GRAPNEL_TRY(contribute(mine, contribution));
   if (client_ != nullptr) {
     const BarrierPlan plan = mine.several_nodes ? forced_.value_or(mine.plan) : BarrierPlan::few;
     if (mine.several_nodes && !forced_) GRAPNEL_TRY(measure_delay());
@@ -52,7 +54,6 @@ Status Barriers::begin(const launch::Group& group, const Contribution& contribut
     if (mine.fenced.code() == Code::peer_dead) return mine.fenced;
     mine.entry->plan.store(static_cast<std::uint32_t>(plan), std::memory_order_relaxed);  // ordered by `arrived`
   }
-  if (contribution.combine != 0) GRAPNEL_TRY(contribute(mine, contribution));
   mine.begun = true;
   return arrive(mine);
 }

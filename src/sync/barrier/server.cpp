@@ -45,7 +45,7 @@ BarrierServer::BarrierServer(const base::Config& config, launch::Launch& launch,
 
 void BarrierServer::add_to_server() {
   server_.handlers().add(kBarrierHandler, {"barrier", sizeof(BarrierBody), sizeof(BarrierBody), false,
-                                           [this](progress::Request& request) { return on_message(request); }});
+                                           [this](progress::Request& request) { return on_message(request); }, true});
   server_.handlers().add(kBarrierGroupHandler,
                          {"barrier group", sizeof(BarrierGroupBody), sizeof(BarrierGroupBody), true,
                           [this](progress::Request& request) { return on_group(request); }});
@@ -60,7 +60,8 @@ void BarrierServer::add_group(std::uint64_t group, std::vector<Rank> members, st
 
 progress::Outcome BarrierServer::on_message(progress::Request& request) {
   const auto body = request.body_as<BarrierBody>();
-  if (body.from >= launch_.nodes().node_count()) return progress::Outcome::refused;
+  const bool from_server = static_cast<int>(request.origin) >= launch_.size();
+  if (!from_server || body.from >= launch_.nodes().node_count()) return progress::Outcome::refused;
   const Name name(body.group, body.count);
   if (!meeting(name).take(body, request.payload)) return progress::Outcome::refused;
   moved_.insert(name);
