@@ -1,6 +1,7 @@
 // What a Runtime holds: the layers of one rank, in the order in which they are built.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -34,7 +35,10 @@ class Runtime::Implementation {
   Status finish();
   Result<Memory> allocate(std::size_t bytes);
   Status free(void* address);
-  Status create_locks(int count);
+  // lock_sets.cpp
+  Result<LockSet> create_lock_set(int count, const LockOptions& options);
+  Status destroy_lock_set(const LockSet& set);
+  Status create_locks(int count, const LockOptions& options);
   Status destroy_locks();
   /// A fence to all and a barrier.
   Status barrier();
@@ -56,6 +60,7 @@ class Runtime::Implementation {
   std::unique_ptr<rma::Rma> rma;
   std::unique_ptr<rma::Handlers> rma_handlers;
   std::unique_ptr<sync::Locks> locks;
+  LockSet default_locks;
 
  private:
   Implementation() = default;
@@ -63,8 +68,10 @@ class Runtime::Implementation {
   Result<std::vector<progress::ServerDescription>> exchange_servers();
   Status start_server();
   void print_statistics();
+  /// By kind, summed over all ranks; collective.
+  Result<std::vector<sync::LockCounts>> sum_lock_counts();
 
-  Memory lock_memory_;
+  std::map<const sync::locks::Set*, Memory> lock_memory_;
   bool finished_ = false;
 };
 

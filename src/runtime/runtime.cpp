@@ -169,10 +169,17 @@ Status Runtime::fence(std::span<const Rank> targets) { return implementation_->r
 Status Runtime::fence_all() { return implementation_->rma->fence_all(); }
 Status Runtime::barrier() { return implementation_->barrier(); }
 
-Status Runtime::create_locks(int count) { return implementation_->create_locks(count); }
+Result<LockSet> Runtime::create_lock_set(int count, const LockOptions& options) {
+  return implementation_->create_lock_set(count, options);
+}
+Status Runtime::destroy_lock_set(const LockSet& set) { return implementation_->destroy_lock_set(set); }
+Status Runtime::create_locks(int count, const LockOptions& options) {
+  return implementation_->create_locks(count, options);
+}
 Status Runtime::destroy_locks() { return implementation_->destroy_locks(); }
-Status Runtime::lock(int lock_index, Rank home) { return implementation_->locks->acquire(lock_index, home); }
-Status Runtime::unlock(int lock_index, Rank home) { return implementation_->locks->release(lock_index, home); }
+LockSet Runtime::locks() const { return implementation_->default_locks; }
+Status Runtime::lock(int lock_index, Rank home) { return implementation_->default_locks.lock(lock_index, home); }
+Status Runtime::unlock(int lock_index, Rank home) { return implementation_->default_locks.unlock(lock_index, home); }
 
 std::vector<OperationCount> Runtime::operation_counts() const { return implementation_->operation_counts(); }
 

@@ -9,8 +9,8 @@ namespace grapnel::sync {
 
 inline constexpr progress::HandlerId kBarrierHandler = 32;
 inline constexpr progress::HandlerId kBoardHandler = 33;
-inline constexpr progress::HandlerId kLockHandler = 34;
-inline constexpr progress::HandlerId kUnlockHandler = 35;
+inline constexpr progress::HandlerId kLockAskHandler = 34;  ///< bodies: locks/messages.hpp
+inline constexpr progress::HandlerId kLockTellHandler = 35;
 
 /// "The nodes behind me have arrived": one per round of the dissemination.
 struct BarrierBody {
@@ -23,11 +23,6 @@ struct BoardBody {
   std::uint32_t epoch = 0;
   std::uint32_t first_local = 0;  ///< index, among the node's ranks, of the first slot in this message
   std::uint32_t slots = 0;
-};
-
-struct LockBody {
-  std::int32_t home = 0;
-  std::int32_t index = 0;
 };
 
 }  // namespace grapnel::sync
