@@ -13,6 +13,7 @@ void settle(Runtime& g) { sim::pass_time(*RuntimeAccess::parts(g).host, 20 * bas
 
 // Collective: what all ranks and servers have sent for locks of that kind. Nothing may be under way.
 std::int64_t messages(Runtime& g, const Memory& board, LockKind kind) {
+  EXPECT_OK(g.barrier());
   settle(g);
   const sync::LockCounts counts = RuntimeAccess::parts(g).locks->counts()[static_cast<std::size_t>(kind)];
   const auto mine = static_cast<std::int64_t>(counts.messages + counts.server_messages);
