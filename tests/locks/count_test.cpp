@@ -34,8 +34,8 @@ struct Expected {
 
 // Three ranks, each a node of its own: the home, and two that use its lock. -1: not fixed (it polls).
 constexpr Expected kBetweenNodes[] = {
-    {LockKind::server_queue, 2, 1, 2}, {LockKind::ticket, 2, 1, -1},    {LockKind::armci_hybrid, 2, 1, 2},
-    {LockKind::test_and_set, 2, 1, -1}, {LockKind::mcs, 2, 1, 1},       {LockKind::mcs_by_cas, 2, 1, 1},
+    {LockKind::server_queue, 2, 1, 2},  {LockKind::ticket, 2, 1, -1},       {LockKind::armci_hybrid, 2, 1, 2},
+    {LockKind::test_and_set, 2, 1, -1}, {LockKind::mcs, 2, 1, 1},           {LockKind::mcs_by_cas, 2, 1, 1},
     {LockKind::cohort, 2, 1, 1},        {LockKind::reader_writer, 2, 1, 2},
 };
 

@@ -13,9 +13,12 @@ using base::kMicrosecond_ns;
 using sync::locks::Acquisition;
 using sync::locks::Ask;
 
-void Witness::complain(const std::string& what) {
-  const std::lock_guard guard(mutex_);
-  if (complaint_.empty()) complaint_ = what;
+void Witness::complain(Runtime& g, const std::string& what) {
+  {
+    const std::lock_guard guard(mutex_);
+    if (complaint_.empty()) complaint_ = what;
+  }
+  g.abort(1, what);
 }
 
 std::string Witness::complaint() const {
@@ -23,15 +26,15 @@ std::string Witness::complaint() const {
   return complaint_;
 }
 
-void Witness::enter(bool shared, const Bytes& received) {
+void Witness::enter(Runtime& g, bool shared, const Bytes& received) {
   const int writers = shared ? writers_.load() : writers_.fetch_add(1);
   const int readers = shared ? readers_.fetch_add(1) : readers_.load();
-  if (writers != 0) complain(shared ? "a reader came in beside a writer" : "two writers are inside");
-  if (!shared && readers != 0) complain("a writer came in beside readers");
+  if (writers != 0) complain(g, shared ? "a reader came in beside a writer" : "two writers are inside");
+  if (!shared && readers != 0) complain(g, "a writer came in beside readers");
   const std::uint64_t expected = written_.load();
   const auto got = base::Decoder(received).get<std::uint64_t>();
   if (expected != 0 && got.value_or(0) != expected) {
-    complain(fmt::format("the last release sent {}, what came was {}", expected, got.value_or(0)));
+    complain(g, fmt::format("the last release sent {}, what came was {}", expected, got.value_or(0)));
   }
   ++acquisitions_;
   if (shared) most_readers_ = std::max(most_readers_.load(), static_cast<std::uint64_t>(readers) + 1);
@@ -67,10 +70,10 @@ class User {
     const bool shared = set_.options().kind == LockKind::reader_writer && random_.chance(0.6);
     Bytes received;
     if (!take(shared, received)) return;
-    witness_.enter(shared, received);
+    witness_.enter(g_, shared, received);
     pass(4);
     const Bytes payload = witness_.leave(shared);
-    EXPECT_OK(set_.release(0, home_, shared, payload));
+    witness_.must(g_, set_.release(0, home_, shared, payload));
   }
 
  private:
@@ -84,34 +87,34 @@ class User {
     const std::uint64_t dice = random_.below(100);
     if (dice < 15) {
       const auto tried = set_.attempt(0, home_, ask, &received);
-      EXPECT_OK(tried.status());
+      witness_.must(g_, tried.status());
       return tried.ok() && *tried;
     }
     if (dice < 45) {
       ask.timeout_ns = random_.below(60 * kMicrosecond_ns);
       const Status taken = set_.acquire(0, home_, ask, &received);
       if (taken.code() == Code::timed_out) return false;
-      EXPECT_OK(taken);
+      witness_.must(g_, taken);
       return taken.ok();
     }
     if (dice < 60) return start_and_finish(ask, received);
     const Status taken = set_.acquire(0, home_, ask, &received);
-    EXPECT_OK(taken);
+    witness_.must(g_, taken);
     return taken.ok();
   }
 
   bool start_and_finish(const Ask& ask, Bytes& received) {
     const auto started = set_.start(0, home_, ask);
-    EXPECT_OK(started.status());
+    witness_.must(g_, started.status());
     if (!started) return false;
     pass(10);
     if (random_.chance(0.5)) {
       const auto tested = set_.test(**started, &received);
-      EXPECT_OK(tested.status());
+      witness_.must(g_, tested.status());
       if (tested.ok() && *tested) return true;
     }
     const Status finished = set_.finish(**started, &received);
-    EXPECT_OK(finished);
+    witness_.must(g_, finished);
     return finished.ok();
   }
 
@@ -133,19 +136,19 @@ void exercise(Runtime& g, Witness& witness, LockKind kind, std::uint64_t seed) {
   options.backoff_ns = 500;
   options.backoff_most_ns = 20 * kMicrosecond_ns;
   const auto locks = g.create_lock_set(1, options);
-  ASSERT_TRUE(locks.ok()) << locks.status().to_string();
+  witness.must(g, locks.status());
   const auto home = Rank(static_cast<int>(seed % static_cast<std::uint64_t>(g.size())));
   User user(g, witness, *locks, home, seed);
   for (int round = 0; round < 5; ++round) user.use_once();
-  EXPECT_OK(g.barrier());
+  witness.must(g, g.barrier());
   // Whoever gave up or came late has left nothing behind that would keep others out.
   sync::locks::Set& set = *locks->set();
   Bytes received;
-  EXPECT_OK(set.acquire(0, home, {}, &received));
-  witness.enter(false, received);
-  EXPECT_OK(set.release(0, home, false, witness.leave(false)));
-  EXPECT_OK(g.barrier());
-  EXPECT_OK(g.destroy_lock_set(*locks));
+  witness.must(g, set.acquire(0, home, {}, &received));
+  witness.enter(g, false, received);
+  witness.must(g, set.release(0, home, false, witness.leave(false)));
+  witness.must(g, g.barrier());
+  witness.must(g, g.destroy_lock_set(*locks));
 }
 
 std::string exercise_in_sim(LockKind kind, std::uint64_t seed) {
@@ -168,8 +171,8 @@ std::string exercise_in_sim(LockKind kind, std::uint64_t seed) {
     exercise(**started, witness, kind, seed);
     EXPECT_OK((*started)->finish());
   });
-  if (!outcome.ok()) return outcome.report;
-  return witness.complaint();
+  if (!witness.complaint().empty()) return witness.complaint();
+  return outcome.report;
 }
 
 }  // namespace grapnel::test

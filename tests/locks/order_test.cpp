@@ -35,8 +35,8 @@ WORLD_TEST_ON(LockOrder, QueuesAreFirstComeFirstServed, shapes_from(3)) {
   const auto counter = g.allocate(8);
   ASSERT_TRUE(counter.ok());
   std::int64_t first = 0;
-  for (const LockKind kind : {LockKind::server_queue, LockKind::ticket, LockKind::armci_hybrid, LockKind::mcs,
-                              LockKind::mcs_by_cas}) {
+  for (const LockKind kind :
+       {LockKind::server_queue, LockKind::ticket, LockKind::armci_hybrid, LockKind::mcs, LockKind::mcs_by_cas}) {
     SCOPED_TRACE(to_string(kind));
     LockSet set = make(g, kind);
     const Rank home{1};

@@ -44,7 +44,7 @@
 #pragma once
 
 #include <deque>
-#include <set>
+#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -94,7 +94,9 @@ class ReaderWriter final : public Algorithm {
   };
   static_assert(sizeof(Words) <= LockMemory::kLineBytes);
   struct Home {
-    std::set<std::uint32_t> sharing;  ///< nodes with a shared grant
+    /// Nodes with a shared grant, and how many: a node that gives one back and at once asks again, by another rank, may
+    /// be heard in the other order, and has two for that moment.
+    std::map<std::uint32_t, int> sharing;
     bool sole = false;
     std::uint32_t sole_holder = 0;
     bool recalled = false;  ///< all that share know that they are to give back
@@ -154,6 +156,7 @@ class ReaderWriter final : public Algorithm {
   bool on_sole(const LockId& lock, ByteView payload, Voice voice);
   bool on_shared(const LockId& lock, bool recalled, ByteView payload, Voice voice);
   bool on_recall(const LockId& lock, Voice voice);
+  static void take_back(Home& home, std::uint32_t node);
   void want_shared(const LockId& lock, std::uint32_t node);
   void want_sole(const LockId& lock, std::uint32_t node);
   void give_back(const LockId& lock, std::uint32_t node, bool again, ByteView payload);

@@ -16,7 +16,7 @@ bool ReaderWriter::hear(const LockId& lock, const LockBody& body, ByteView paylo
     case Verb::recall: return on_recall(lock, voice);
     case Verb::want_shared: want_shared(lock, node); return true;
     case Verb::want_sole:
-      if (body.flag != 0) homes_[lock.ordinal].sharing.erase(node);
+      if (body.flag != 0) take_back(homes_[lock.ordinal], node);
       want_sole(lock, node);
       return true;
     case Verb::give_back: give_back(lock, node, body.flag != 0, payload); return true;
@@ -85,13 +85,18 @@ void ReaderWriter::send(const LockId& lock, Verb verb, std::uint32_t node, bool 
   static_cast<void>(ground_.deliver(Voice::server, NodeId(static_cast<int>(node)), lock, body, payload));
 }
 
+void ReaderWriter::take_back(Home& home, std::uint32_t node) {
+  const auto found = home.sharing.find(node);
+  if (found != home.sharing.end() && --found->second == 0) home.sharing.erase(found);
+}
+
 void ReaderWriter::want_shared(const LockId& lock, std::uint32_t node) {
   Home& home = homes_[lock.ordinal];
   if (home.sole || !home.writers.empty()) {
     home.readers.push_back(node);
     return;
   }
-  home.sharing.insert(node);
+  ++home.sharing[node];
   const Bytes payload = home.payload;
   send(lock, Verb::grant_shared, node, false, payload);
 }
@@ -102,8 +107,8 @@ void ReaderWriter::want_sole(const LockId& lock, std::uint32_t node) {
   if (!home.sole && !home.recalled && !home.sharing.empty()) {
     home.recalled = true;
     // A copy: a node that gives back at once, this one, changes the set.
-    const std::vector<std::uint32_t> sharing(home.sharing.begin(), home.sharing.end());
-    for (const std::uint32_t one : sharing) send(lock, Verb::recall, one, false, {});
+    const std::map<std::uint32_t, int> sharing = home.sharing;
+    for (const auto& [one, grants] : sharing) send(lock, Verb::recall, one, false, {});
   }
   grant_next(lock, home, false);
 }
@@ -115,7 +120,7 @@ void ReaderWriter::give_back(const LockId& lock, std::uint32_t node, bool again,
     home.sole = false;
     home.payload.assign(payload.begin(), payload.end());
   } else {
-    home.sharing.erase(node);
+    take_back(home, node);
   }
   if (again) home.readers.push_back(node);
   grant_next(lock, home, after_writer);
@@ -123,7 +128,7 @@ void ReaderWriter::give_back(const LockId& lock, std::uint32_t node, bool again,
 
 void ReaderWriter::open_read_phase(const LockId& lock, Home& home) {
   const std::vector<std::uint32_t> readers = std::exchange(home.readers, {});
-  home.sharing.insert(readers.begin(), readers.end());
+  for (const std::uint32_t one : readers) ++home.sharing[one];
   home.recalled = !home.writers.empty();
   const bool recalled = home.recalled;
   const Bytes payload = home.payload;  // copies: this node's own server may give back before `send` returns
@@ -149,7 +154,7 @@ progress::Outcome ReaderWriter::answer(const LockId& lock, const LockBody& body,
   const auto node = static_cast<std::uint32_t>(body.me);
   Home& home = homes_[lock.ordinal];
   if (body.flag != 0) {
-    home.sharing.erase(node);
+    take_back(home, node);
     grant_next(lock, home, false);
   }
   const bool shared = body.value != 0;
