@@ -7,6 +7,7 @@ namespace grapnel::sync::locks {
 Set::Set(launch::Launch& launch, progress::Waiting& waiting, progress::Client* client, progress::Server* server,
          std::uint32_t number, int count, const LockOptions& options)
     : number_(number),
+      ranks_(static_cast<std::size_t>(launch.size())),
       ground_(launch, waiting, client, server, number, count, options),
       algorithm_(make_algorithm(options.kind, ground_)),
       mine_(static_cast<std::size_t>(count) * static_cast<std::size_t>(launch.size())) {
@@ -14,16 +15,6 @@ Set::Set(launch::Launch& launch, progress::Waiting& waiting, progress::Client* c
 }
 
 // ---- names and misuse
-
-bool Set::name(int lock_index, Rank home, LockId& lock) const {
-  const auto count = static_cast<std::uint32_t>(ground_.count);
-  if (static_cast<std::uint32_t>(lock_index) >= count ||
-      static_cast<std::uint32_t>(home) >= static_cast<std::uint32_t>(ground_.launch.size())) {
-    return false;
-  }
-  lock = {home, lock_index, index(home) * count + static_cast<std::size_t>(lock_index)};
-  return true;
-}
 
 Status Set::bad_name(int lock_index, Rank home) const {
   if (lock_index < 0 || lock_index >= ground_.count) {
@@ -72,6 +63,10 @@ Status Set::acquire(int lock_index, Rank home, const Ask& ask, Bytes* received) 
     ground_.statistics.acquisitions.add(1);
     return {};
   }
+  return acquire_slowly(lock, ask, received);
+}
+
+Status Set::acquire_slowly(const LockId& lock, const Ask& ask, Bytes* received) {
   Acquisition a;
   a.lock = lock;
   a.shared = ask.shared;

@@ -56,7 +56,13 @@ class Set {
  private:
   enum Mine : std::uint8_t { kNone, kWanted, kHeld, kHeldShared };
 
-  bool name(int lock_index, Rank home, LockId& lock) const;
+  bool name(int lock_index, Rank home, LockId& lock) const {
+    const auto count = static_cast<std::uint32_t>(ground_.count);
+    if (static_cast<std::uint32_t>(lock_index) >= count || index(home) >= ranks_) return false;
+    lock = {home, lock_index, index(home) * count + static_cast<std::size_t>(lock_index),
+            ground_.memory.home_words(home, lock_index)};
+    return true;
+  }
   Status bad_name(int lock_index, Rank home) const;
   Status check(const LockId& lock, const Ask& ask) const;
   Status claim(const LockId& lock);
@@ -65,7 +71,10 @@ class Set {
   Status wait(Acquisition& a, std::uint64_t timeout_ns);
   Status tell_death(const Acquisition& a, const Status& why);
 
+  Status acquire_slowly(const LockId& lock, const Ask& ask, Bytes* received);
+
   const std::uint32_t number_;
+  const std::size_t ranks_;
   Ground ground_;
   std::unique_ptr<Algorithm> algorithm_;
   // By ordinal. relaxed throughout: it finds misuse; what excludes is the algorithm.

@@ -42,7 +42,7 @@ class Ground {
   Statistics statistics;
 
   NodeId node_of(Rank rank) const { return launch.nodes().node_of[index(rank)]; }
-  bool at_home(const LockId& lock) const { return node_of(lock.home) == my_node; }
+  static bool at_home(const LockId& lock) { return lock.here != nullptr; }
 
   LockBody body(Verb verb, const LockId& lock, std::uint64_t me_word = 0, std::uint64_t other = 0) const {
     return {verb, 0, set_, static_cast<std::int32_t>(lock.home), lock.index, me_word, other, 0};

@@ -13,11 +13,10 @@ LockMemory::LockMemory(const launch::Launch& launch, int count, std::size_t payl
       room_bytes_(payload_bytes == 0 ? 0 : (sizeof(std::uint32_t) + payload_bytes + 63) / 64 * 64),
       stride_(kLineBytes + 3 * room_bytes_),
       capacity_(lines == 0 ? 0 : std::bit_ceil(2 * lines)),  // half empty, so that searches are short
-      local_index_(static_cast<std::size_t>(launch.size())),
+      homes_(static_cast<std::size_t>(launch.size())),
       local_ranks_(launch.nodes().ranks_of[index(launch.node())]),
       leads_(launch.leads_node()) {
   for (std::uint32_t local = 0; local < local_ranks_.size(); ++local) {
-    local_index_[index(local_ranks_[local])] = local;
     if (local_ranks_[local] == launch.rank()) me_ = local;
   }
 }
@@ -28,7 +27,10 @@ std::size_t LockMemory::bytes_here() const {
 }
 
 void LockMemory::place(const std::vector<void*>& parts) {
-  for (const Rank rank : local_ranks_) parts_.push_back(static_cast<std::byte*>(parts[index(rank)]));
+  for (const Rank rank : local_ranks_) {
+    parts_.push_back(static_cast<std::byte*>(parts[index(rank)]));
+    homes_[index(rank)] = parts_.back();
+  }
   std::byte* table = parts_[0] + count_ * stride_ + kRecords * sizeof(Record);
   lines_ = table;  // first, so that they keep their alignment
   keys_ = reinterpret_cast<std::atomic<std::uint64_t>*>(table + capacity_ * stride_);
@@ -46,8 +48,7 @@ std::byte* LockMemory::look_up(std::uint64_t key, bool make) {
   return nullptr;
 }
 
-void LockMemory::keep(void* line, int room, ByteView payload) {
-  if (room_bytes_ == 0) return;
+void LockMemory::keep_bytes(void* line, int room, ByteView payload) {
   std::byte* place = static_cast<std::byte*>(line) + kLineBytes + static_cast<std::size_t>(room) * room_bytes_;
   const auto bytes = static_cast<std::uint32_t>(std::min(payload.size(), room_bytes_ - sizeof(std::uint32_t)));
   std::memcpy(place, &bytes, sizeof bytes);

@@ -26,7 +26,8 @@ namespace grapnel::sync::locks {
 struct LockId {
   Rank home{};
   int index = 0;
-  std::size_t ordinal = 0;  ///< home · count + index
+  std::size_t ordinal = 0;    ///< home · count + index
+  std::byte* here = nullptr;  ///< the home's words, where the home is of this node; else null
 };
 
 /// A waiter in a queue inside a node (node_queue.hpp). Belongs to a rank; in use until its place in the queue is
@@ -49,12 +50,16 @@ class LockMemory {
   std::size_t bytes_here() const;
   void place(const std::vector<void*>& parts);
 
+  /// For LockId::here.
+  std::byte* home_words(Rank home, int lock_index) const {
+    std::byte* first = homes_[index(home)];
+    return first == nullptr ? nullptr : first + static_cast<std::size_t>(lock_index) * stride_;
+  }
   /// The home's words; for locks at home in this node.
   template <typename T>
-  T& home(const LockId& lock) {
+  static T& home(const LockId& lock) {
     static_assert(sizeof(T) <= kLineBytes);
-    const std::size_t local = local_index_[index(lock.home)];
-    return *reinterpret_cast<T*>(parts_[local] + static_cast<std::size_t>(lock.index) * stride_);
+    return *reinterpret_cast<T*>(lock.here);
   }
 
   /// This node's line with that key (not 0), or null.
@@ -72,7 +77,9 @@ class LockMemory {
   std::size_t capacity() const { return capacity_; }
 
   // Payload rooms of a home or a line, three of them. Without payloads they keep nothing.
-  void keep(void* line, int room, ByteView payload);
+  void keep(void* line, int room, ByteView payload) {
+    if (room_bytes_ != 0) keep_bytes(line, room, payload);
+  }
   Bytes kept(const void* line, int room) const;
 
   /// A free record of this rank; 0 when all are in use. `hint` spreads the search.
@@ -83,10 +90,11 @@ class LockMemory {
 
  private:
   std::byte* look_up(std::uint64_t key, bool make);
+  void keep_bytes(void* line, int room, ByteView payload);
 
   std::size_t count_;
   std::size_t room_bytes_, stride_, capacity_;
-  std::vector<std::uint32_t> local_index_;  ///< by rank; meaningful for this node's
+  std::vector<std::byte*> homes_;  ///< by rank; null for those of other nodes
   std::vector<Rank> local_ranks_;
   bool leads_;
   std::uint32_t me_ = 0;           ///< my local index
