@@ -33,6 +33,8 @@
 #include "grapnel/export.hpp"
 #include "grapnel/group.hpp"
 #include "grapnel/handle.hpp"
+#include "grapnel/lock.hpp"
+#include "grapnel/lock_set.hpp"
 #include "grapnel/shape.hpp"
 #include "grapnel/status.hpp"
 #include "grapnel/types.hpp"
@@ -208,10 +210,19 @@ class GRAPNEL_API Runtime {
   /// count wraps around). Errors: invalid_argument, peer_dead.
   Result<std::uint32_t> wait_notify(Rank from);
 
-  // --- locks: a queue at the home rank's node ---
-  /// Collective: `count` locks at home in every rank. One set at a time.
-  Status create_locks(int count);
+  // --- locks (grapnel/lock_set.hpp has the whole interface; docs/locks.md compares the kinds) ---
+  /// Collective: `count` locks at home in every rank; options alike in all ranks. Memory: a cache line per lock at its
+  /// home, and one per lock and node that ever used it. Errors: invalid_argument, no_memory: on all ranks.
+  Result<LockSet> create_lock_set(int count, const LockOptions& options = {});
+  /// Collective: gives the set back. invalid_argument, on all ranks, while a rank holds or has asked for one of its
+  /// locks.
+  Status destroy_lock_set(const LockSet& set);
+
+  /// The same for the one set that belongs to the runtime; the calls below are about its locks. One at a time.
+  Status create_locks(int count, const LockOptions& options = {});
   Status destroy_locks();
+  /// That set; empty where there is none.
+  LockSet locks() const;
   /// Waits for its turn; not re-entrant. Implies no fence. Errors: invalid_argument (bad index, held by the caller).
   Status lock(int lock_index, Rank home);
   Status unlock(int lock_index, Rank home);

@@ -19,7 +19,7 @@ enum class ProgressMode { poll, event, adaptive };
 enum class TransportKind { ucx, sim };
 enum class FenceKind { serial, overlapped };
 enum class BarrierKind { automatic, serial, few, clean, exchange, direct };
-enum class LockKind { server_queue };
+enum class LockKind { server_queue, ticket, armci_hybrid, test_and_set, mcs, mcs_by_cas, cohort, reader_writer };
 
 struct Config {
   int nodes = 0;                                   ///< virtual nodes per machine; 0 = the machine is one node
@@ -27,17 +27,19 @@ struct Config {
   TransportKind transport = TransportKind::ucx;
   FenceKind fence = FenceKind::overlapped;
   BarrierKind barrier = BarrierKind::automatic;
-  std::uint32_t barrier_fanout = 2;               ///< messages of a dissemination's round, plus one
-  LockKind lock = LockKind::server_queue;         ///< the only one so far
-  std::uint32_t fence_window = 16;                ///< fence requests in flight at once
-  std::uint64_t spin_ns = 20'000;                 ///< how long a waiter spins before it sleeps
-  std::size_t chunk_bytes = 64 * 1024;            ///< data in one message at most
-  std::size_t bulk_bytes = 256 * 1024;            ///< contiguous puts and gets at least this long go in bulk
-  std::size_t window_bytes = 1024 * 1024;         ///< unacknowledged request and reply bytes of one origin at one node
-  std::size_t pool_bytes = std::size_t{1} << 38;  ///< addresses set aside for segments (not memory)
-  bool native_rma = true;                         ///< use the transport's own put and get where hardware does them
-  std::size_t native_row_bytes = 2048;            ///< strided rows at least this long go native
-  bool stats = false;                             ///< print the operation table at the end
+  std::uint32_t barrier_fanout = 2;                ///< messages of a dissemination's round, plus one
+  LockKind lock = LockKind::cohort;                ///< of locks that are created without a kind
+  std::uint64_t lock_backoff_ns = 2'000;           ///< first pause of locks that try again
+  std::uint64_t lock_backoff_most_ns = 1'000'000;  ///< and the longest
+  std::uint32_t fence_window = 16;                 ///< fence requests in flight at once
+  std::uint64_t spin_ns = 20'000;                  ///< how long a waiter spins before it sleeps
+  std::size_t chunk_bytes = 64 * 1024;             ///< data in one message at most
+  std::size_t bulk_bytes = 256 * 1024;             ///< contiguous puts and gets at least this long go in bulk
+  std::size_t window_bytes = 1024 * 1024;          ///< unacknowledged request and reply bytes of one origin at one node
+  std::size_t pool_bytes = std::size_t{1} << 38;   ///< addresses set aside for segments (not memory)
+  bool native_rma = true;                          ///< use the transport's own put and get where hardware does them
+  std::size_t native_row_bytes = 2048;             ///< strided rows at least this long go native
+  bool stats = false;                              ///< print the operation table at the end
   std::string log = "warn";
 
   /// `lookup` answers a variable's text, or null; the default reads the process environment.

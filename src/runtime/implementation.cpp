@@ -33,7 +33,7 @@ Result<std::unique_ptr<Runtime::Implementation>> Runtime::Implementation::build(
   self->barriers =
       std::make_unique<sync::Barriers>(self->config, launch, *self->waiting, *self->rma, client, self->server.get());
   GRAPNEL_TRY(self->barriers->open_world(*GroupAccess::of(self->world)));
-  self->locks = std::make_unique<sync::Locks>(launch, *self->waiting, client);
+  self->locks = std::make_unique<sync::Locks>(self->config, launch, *self->waiting, client, self->server.get());
   self->notifications = std::make_unique<sync::Notifications>(launch, *self->waiting, client, *self->rma);
   if (self->server) GRAPNEL_TRY(self->start_server());
   return self;
@@ -155,36 +155,6 @@ Result<std::vector<Bytes>> Runtime::Implementation::allgather(const Group& group
   return members ? exchange->allgather(**members, mine) : members.status();
 }
 
-Status Runtime::Implementation::create_locks(int count) {
-  if (count < 1) return Status(Code::invalid_argument, fmt::format("{} locks cannot be created", count));
-  auto memory = allocate(world, sync::Locks::bytes_for(count));
-  if (!memory) return memory.status();
-  std::vector<sync::TicketWord*> words;
-  for (int rank = 0; rank < launch->size(); ++rank)
-    words.push_back(static_cast<sync::TicketWord*>(memory->on(Rank(rank))));
-  Status opened = locks->open(count, std::move(words));
-  if (!opened.ok()) {
-    GRAPNEL_TRY(free(world, *memory));
-    return opened;
-  }
-  lock_memory_ = std::move(*memory);
-  return {};
-}
-
-Status Runtime::Implementation::destroy_locks() {
-  // All ranks answer alike, so that none waits for one that left.
-  const bool holds = locks->any_held();
-  const auto holders = allgather(world, base::bytes_of(holds));
-  if (!holders) return holders.status();
-  for (std::size_t rank = 0; rank < holders->size(); ++rank) {
-    if ((*holders)[rank].front() != std::byte{0}) {
-      return Status(Code::invalid_argument, fmt::format("locks are to be destroyed while rank {} holds one", rank));
-    }
-  }
-  GRAPNEL_TRY(locks->close());
-  return free(world, lock_memory_);
-}
-
 std::vector<OperationCount> Runtime::Implementation::operation_counts() const {
   std::vector<OperationCount> rows;
   for (int kind = 0; kind < rma::kOperationKinds; ++kind) {
@@ -199,10 +169,11 @@ std::vector<OperationCount> Runtime::Implementation::operation_counts() const {
 void Runtime::Implementation::print_statistics() {
   const std::vector<OperationCount> mine = operation_counts();
   const auto all = allgather(world, runtime::encode(mine));
-  if (!all || index(launch->rank()) != 0) return;
+  const auto of_locks = sum_lock_counts();
+  if (!all || !of_locks || index(launch->rank()) != 0) return;
   std::vector<OperationCount> sum = mine;
   for (std::size_t rank = 1; rank < all->size(); ++rank) runtime::add_encoded(sum, (*all)[rank]);
-  fmt::print(stderr, "{}", runtime::table(sum));
+  fmt::print(stderr, "{}{}", runtime::table(sum), runtime::lock_table(*of_locks));
 }
 
 }  // namespace grapnel

@@ -1,6 +1,7 @@
 // What a Runtime holds: the layers of one rank, in the order in which they are built.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -36,7 +37,10 @@ class Runtime::Implementation {
   Result<Memory> allocate(const Group& group, std::size_t bytes);
   Status free(const Group& group, const Memory& memory);
   Result<std::vector<Bytes>> allgather(const Group& group, ByteView mine);
-  Status create_locks(int count);
+  // lock_sets.cpp
+  Result<LockSet> create_lock_set(int count, const LockOptions& options);
+  Status destroy_lock_set(const LockSet& set);
+  Status create_locks(int count, const LockOptions& options);
   Status destroy_locks();
   std::vector<OperationCount> operation_counts() const;
   /// What is inside; an error for the group of nobody.
@@ -60,6 +64,7 @@ class Runtime::Implementation {
   std::unique_ptr<sync::Barriers> barriers;
   std::unique_ptr<sync::Locks> locks;
   std::unique_ptr<sync::Notifications> notifications;
+  LockSet default_locks;
 
  private:
   Implementation() = default;
@@ -67,8 +72,10 @@ class Runtime::Implementation {
   Result<std::vector<progress::ServerDescription>> exchange_servers();
   Status start_server();
   void print_statistics();
+  /// By kind, summed over all ranks; collective.
+  Result<std::vector<sync::LockCounts>> sum_lock_counts();
 
-  Memory lock_memory_;
+  std::map<const sync::locks::Set*, Memory> lock_memory_;
   bool finished_ = false;
 };
 

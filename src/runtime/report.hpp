@@ -1,4 +1,4 @@
-// The operation table: rows from counters, summed over ranks, printed.
+// What is printed at the end: the operation table and the locks, from counters summed over ranks.
 #pragma once
 
 #include <string>
@@ -7,6 +7,7 @@
 #include "grapnel/runtime.hpp"
 #include "rma/counts.hpp"
 #include "sync/barrier.hpp"
+#include "sync/locks.hpp"
 
 namespace grapnel::runtime {
 
@@ -18,5 +19,9 @@ OperationCount row_of(const sync::BarrierCounts& counts, std::uint64_t messages)
 Bytes encode(const std::vector<OperationCount>& rows);
 void add_encoded(std::vector<OperationCount>& rows, ByteView encoded);
 std::string table(const std::vector<OperationCount>& rows);
+
+void add(sync::LockCounts& sum, const sync::LockCounts& one);
+/// A line and a histogram of waiting times for each kind that was used; empty where none was.
+std::string lock_table(const std::vector<sync::LockCounts>& by_kind);
 
 }  // namespace grapnel::runtime

@@ -220,10 +220,17 @@ Status Runtime::put_and_signal(const void* source, const Strided& source_shape, 
 Status Runtime::notify(Rank target) { return implementation_->notifications->send(target); }
 Result<std::uint32_t> Runtime::wait_notify(Rank from) { return implementation_->notifications->wait(from); }
 
-Status Runtime::create_locks(int count) { return implementation_->create_locks(count); }
+Result<LockSet> Runtime::create_lock_set(int count, const LockOptions& options) {
+  return implementation_->create_lock_set(count, options);
+}
+Status Runtime::destroy_lock_set(const LockSet& set) { return implementation_->destroy_lock_set(set); }
+Status Runtime::create_locks(int count, const LockOptions& options) {
+  return implementation_->create_locks(count, options);
+}
 Status Runtime::destroy_locks() { return implementation_->destroy_locks(); }
-Status Runtime::lock(int lock_index, Rank home) { return implementation_->locks->acquire(lock_index, home); }
-Status Runtime::unlock(int lock_index, Rank home) { return implementation_->locks->release(lock_index, home); }
+LockSet Runtime::locks() const { return implementation_->default_locks; }
+Status Runtime::lock(int lock_index, Rank home) { return implementation_->default_locks.lock(lock_index, home); }
+Status Runtime::unlock(int lock_index, Rank home) { return implementation_->default_locks.unlock(lock_index, home); }
 
 std::vector<OperationCount> Runtime::operation_counts() const { return implementation_->operation_counts(); }
 

@@ -2,151 +2,111 @@
 
 #include <fmt/format.h>
 
-#include <memory>
+#include <mutex>
 
-#include "base/codec.hpp"
+#include "sync/lock_set.hpp"
+#include "sync/locks/messages.hpp"
 
 namespace grapnel::sync {
+namespace {
 
-Locks::Locks(launch::Launch& launch, progress::Waiting& waiting, progress::Client* client)
-    : launch_(launch), waiting_(waiting), client_(client) {}
+LockKind configured(base::LockKind kind) {
+  switch (kind) {
+    case base::LockKind::server_queue: return LockKind::server_queue;
+    case base::LockKind::ticket: return LockKind::ticket;
+    case base::LockKind::armci_hybrid: return LockKind::armci_hybrid;
+    case base::LockKind::test_and_set: return LockKind::test_and_set;
+    case base::LockKind::mcs: return LockKind::mcs;
+    case base::LockKind::mcs_by_cas: return LockKind::mcs_by_cas;
+    case base::LockKind::reader_writer: return LockKind::reader_writer;
+    case base::LockKind::cohort: break;
+  }
+  return LockKind::cohort;
+}
+
+void add(LockCounts& sum, const locks::Statistics& one) {
+  sum.acquisitions += one.acquisitions.value();
+  sum.local_hand_offs += one.local_hand_offs.value();
+  sum.remote_hand_offs += one.remote_hand_offs.value();
+  sum.gave_up += one.gave_up.value();
+  sum.messages += one.messages.value();
+  sum.server_messages += one.server_messages.value();
+  for (std::size_t k = 0; k < LockCounts::kWaitClasses; ++k) sum.waits[k] += one.waits[k].value();
+}
+
+}  // namespace
+
+Locks::Locks(const base::Config& config, launch::Launch& launch, progress::Waiting& waiting, progress::Client* client,
+             progress::Server* server)
+    : config_(config), launch_(launch), waiting_(waiting), client_(client), server_(server), closed_(kLockKinds) {}
+
+Locks::~Locks() = default;
 
 void Locks::add_handlers(progress::Server& server) {
-  server_ = &server;
-  server.handlers().add(kLockHandler, {"lock", sizeof(LockBody), sizeof(LockBody), true,
-                                       [this](progress::Request& request) { return on_lock(request); }});
-  server.handlers().add(kUnlockHandler, {"unlock", sizeof(LockBody), sizeof(LockBody), false,
-                                         [this](progress::Request& request) { return on_unlock(request); }});
+  constexpr std::size_t kMost = sizeof(locks::LockBody) + kMostLockPayload;
+  server.handlers().add(kLockAskHandler, {"a lock's request", sizeof(locks::LockBody), kMost, true,
+                                          [this](progress::Request& request) { return on_ask(request); }});
+  server.handlers().add(kLockTellHandler, {"a lock's message", sizeof(locks::LockBody), kMost, false,
+                                           [this](progress::Request& request) { return on_tell(request); }, true});
 }
 
-Status Locks::open(int count, std::vector<TicketWord*> words_of_rank) {
-  if (count_ != 0) return Status(Code::invalid_argument, fmt::format("{} locks exist already", count_));
-  count_ = count;
-  words_ = std::move(words_of_rank);
-  return {};
-}
-
-Status Locks::close() {
-  if (count_ == 0) return Status(Code::invalid_argument, "there are no locks to destroy");
-  count_ = 0;
-  words_.clear();
-  return {};
-}
-
-bool Locks::any_held() {
-  const std::lock_guard guard(mutex_);
-  return !held_.empty();
-}
-
-Status Locks::check(int lock_index, Rank home) const {
-  if (lock_index < 0 || lock_index >= count_) {
-    return Status(Code::invalid_argument, fmt::format("lock {} does not exist (there are {})", lock_index, count_));
+Result<std::shared_ptr<locks::Set>> Locks::prepare(int count, LockOptions options) {
+  if (count < 1) return Status(Code::invalid_argument, fmt::format("{} locks cannot be created", count));
+  if (options.payload_bytes > kMostLockPayload) {
+    return Status(Code::invalid_argument, fmt::format("a lock carries {} bytes of payload at most, not {}",
+                                                      kMostLockPayload, options.payload_bytes));
   }
-  if (static_cast<std::size_t>(home) >= static_cast<std::size_t>(launch_.size())) {
-    return Status(Code::invalid_argument, fmt::format("lock: rank {} is outside the job", static_cast<int>(home)));
+  if (static_cast<std::size_t>(options.kind) >= kLockKinds) {
+    return Status(Code::invalid_argument, fmt::format("{} is no kind of lock", static_cast<int>(options.kind)));
   }
-  return {};
+  if (options.kind == LockKind::standard) options.kind = configured(config_.lock);
+  if (options.backoff_ns == 0) options.backoff_ns = config_.lock_backoff_ns;
+  if (options.backoff_most_ns == 0) options.backoff_most_ns = config_.lock_backoff_most_ns;
+  options.backoff_most_ns = std::max(options.backoff_most_ns, options.backoff_ns);
+  return std::make_shared<locks::Set>(launch_, waiting_, client_, server_, next_number_++, count, options);
 }
 
-Status Locks::acquire(int lock_index, Rank home) {
-  GRAPNEL_TRY(check(lock_index, home));
-  const Name name(static_cast<int>(home), lock_index);
-  {
-    const std::lock_guard guard(mutex_);
-    if (!held_.emplace(name, false).second) {
-      return Status(Code::invalid_argument,
-                    fmt::format("lock {} of rank {} is held by the caller already", lock_index, name.first));
-    }
-  }
-  Status taken = client_ == nullptr ? take_ticket(words_[index(home)][lock_index])
-                                    : ask_server({name.first, lock_index}, launch_.nodes().node_of[index(home)]);
-  const std::lock_guard guard(mutex_);
-  if (taken.ok()) {
-    held_[name] = true;
-  } else {
-    held_.erase(name);
-  }
-  return taken;
+void Locks::open(std::shared_ptr<locks::Set> set) {
+  const std::lock_guard lock(mutex_);
+  const std::uint32_t number = set->number();
+  sets_.emplace(number, std::move(set));
 }
 
-Status Locks::release(int lock_index, Rank home) {
-  GRAPNEL_TRY(check(lock_index, home));
-  const Name name(static_cast<int>(home), lock_index);
-  {
-    const std::lock_guard guard(mutex_);
-    const auto found = held_.find(name);
-    if (found == held_.end() || !found->second) {
-      return Status(Code::invalid_argument,
-                    fmt::format("lock {} of rank {} is not held by the caller", lock_index, name.first));
-    }
-    held_.erase(found);
-  }
-  if (client_ != nullptr) return tell_server({name.first, lock_index}, launch_.nodes().node_of[index(home)]);
-  TicketWord& word = words_[index(home)][lock_index];
-  // Only the holder writes `serving`. release: the next holder sees what this one wrote.
-  const std::uint32_t next = word.serving.load(std::memory_order_relaxed) + 1;
-  word.serving.store(next, std::memory_order_seq_cst);
-  // seq_cst on both sides: either a waiter that took a ticket before is seen here, or it sees the new value.
-  if (word.next.load(std::memory_order_seq_cst) != next) waiting_.host().wake(word.serving);
-  return {};
+void Locks::close(const locks::Set& set) {
+  const std::lock_guard lock(mutex_);
+  add(closed_[static_cast<std::size_t>(set.options().kind)], set.statistics());
+  sets_.erase(set.number());
 }
 
-Status Locks::take_ticket(TicketWord& word) {
-  const std::uint32_t ticket = word.next.fetch_add(1, std::memory_order_seq_cst);
-  return waiting_.on_word(word.serving, [&](std::uint32_t& serving) { return serving == ticket; });
+std::vector<LockCounts> Locks::counts() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<LockCounts> all = closed_;
+  for (const auto& [number, set] : sets_) add(all[static_cast<std::size_t>(set->options().kind)], set->statistics());
+  return all;
 }
 
-Status Locks::ask_server(const LockBody& body, NodeId node) {
-  auto granted = std::make_unique<bool>(false);
-  progress::Order order;
-  order.handler = kLockHandler;
-  order.body = base::bytes_of(body);
-  order.on_reply = {[](void* context, const progress::Reply&) { *static_cast<bool*>(context) = true; }, granted.get()};
-  progress::Client::Guard guard(*client_);
-  Status waited = client_->send(node, order).status();
-  if (waited.ok()) waited = client_->wait_until([&] { return *granted; });
-  if (!waited.ok()) static_cast<void>(granted.release());  // a late grant must find it
-  return waited;
+std::shared_ptr<locks::Set> Locks::find(std::uint32_t number) const {
+  const auto found = sets_.find(number);
+  return found == sets_.end() ? nullptr : found->second;
 }
 
-Status Locks::tell_server(const LockBody& body, NodeId node) {
-  progress::Order order;
-  order.handler = kUnlockHandler;
-  order.body = base::bytes_of(body);
-  progress::Client::Guard guard(*client_);
-  if (const auto sent = client_->send(node, order); !sent) return sent.status();
-  return client_->drain(node);
+// The lock on the sets is held while the message is handled: `close` returns when no handler is in the set's memory.
+
+progress::Outcome Locks::on_ask(progress::Request& request) {
+  const auto body = request.body_as<locks::LockBody>();
+  const std::shared_lock lock(mutex_);
+  const auto set = find(body.set);
+  if (set == nullptr) return progress::Outcome::refused;
+  return set->answer(body, request.body.subspan(sizeof body), request);
 }
 
-progress::Outcome Locks::on_lock(progress::Request& request) {
-  const auto body = request.body_as<LockBody>();
-  Queue& queue = queues_[{body.home, body.index}];
-  if (queue.held) {
-    queue.waiters.push_back({request.origin, request.token});
-  } else {
-    queue.held = true;
-    queue.holder = request.origin;
-    request.answer({}, {});
-  }
-  return progress::Outcome::done;
-}
-
-progress::Outcome Locks::on_unlock(progress::Request& request) {
-  const auto body = request.body_as<LockBody>();
-  const auto found = queues_.find({body.home, body.index});
-  if (found == queues_.end() || !found->second.held || found->second.holder != request.origin) {
-    return progress::Outcome::refused;
-  }
-  Queue& queue = found->second;
-  if (queue.waiters.empty()) {
-    queues_.erase(found);
-    return progress::Outcome::done;
-  }
-  const Waiter next = queue.waiters.front();
-  queue.waiters.pop_front();
-  queue.holder = next.rank;
-  server_->answer_later(next.rank, next.token, {});
-  return progress::Outcome::done;
+progress::Outcome Locks::on_tell(progress::Request& request) {
+  const auto body = request.body_as<locks::LockBody>();
+  const std::shared_lock lock(mutex_);
+  const auto set = find(body.set);
+  if (set == nullptr) return progress::Outcome::done;  // said before the set was destroyed, and of no use any more
+  const bool sound = set->hear(body, request.body.subspan(sizeof body), locks::Voice::server);
+  return sound ? progress::Outcome::done : progress::Outcome::refused;
 }
 
 }  // namespace grapnel::sync

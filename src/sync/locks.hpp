@@ -1,82 +1,73 @@
-// Locks at home in every rank: a queue at the home's node.
+// The locks of a job: sets of them, made and destroyed collectively, and the server's way to each.
 //
-// server_queue (a job of several nodes): a request goes to the home's server, which keeps a queue per lock and grants
-// in the order of arrival; the grant is the answer to the request, so a waiter sleeps in its transport. Free acquire:
-// one round trip; contended hand-over: two messages (release to the server, grant to the next); release: one one-way
-// message. In a job of one node: a ticket lock in shared memory; acquire and release are one atomic each, waiters sleep
-// on the word.
-//
-// A holder that dies ends the job. Not re-entrant. Threads: any; a lock belongs to the rank, not to the thread.
-// Source: thesis, section 5.1 (the server-based lock, and the ticket lock for ranks of one node).
+// The algorithms are in locks/, one file each, behind locks/algorithm.hpp; docs/locks.md compares them.
+// Threads: create and destroy collectively, one at a time per rank; everything of a set from any thread.
+// Source: thesis, chapter 5; mpi2-passive, sections 3 to 6.
 #pragma once
 
-#include <cstdint>
-#include <deque>
 #include <map>
-#include <mutex>
-#include <span>
-#include <utility>
+#include <memory>
+#include <shared_mutex>
+#include <vector>
 
+#include "base/config.hpp"
+#include "grapnel/lock.hpp"
 #include "grapnel/status.hpp"
-#include "grapnel/types.hpp"
 #include "launch/launch.hpp"
 #include "progress/client.hpp"
 #include "progress/server.hpp"
 #include "progress/waiting.hpp"
-#include "sync/messages.hpp"
 
 namespace grapnel::sync {
 
-/// One lock of a job of one node, in shared memory. Tickets are monotone and compared for equality.
-struct alignas(64) TicketWord {
-  os::Word next;
-  os::Word serving;
+namespace locks {
+class Set;
+struct LockBody;
+}  // namespace locks
+
+/// What the locks of one kind did, summed over ranks and sets.
+struct LockCounts {
+  static constexpr std::size_t kWaitClasses = 40;
+  std::uint64_t acquisitions = 0, local_hand_offs = 0, remote_hand_offs = 0, gave_up = 0;
+  std::uint64_t messages = 0, server_messages = 0;
+  std::uint64_t waits[kWaitClasses] = {};  ///< [k]: acquisitions that waited less than 2^k ns, and 2^(k−1) at least
 };
+inline constexpr std::size_t kLockKinds = 9;  ///< by LockKind
 
 class Locks {
  public:
-  /// `client` is null in a job of one node.
-  Locks(launch::Launch& launch, progress::Waiting& waiting, progress::Client* client);
+  /// `client` is null in a job of one node, `server` where this rank does not lead its node.
+  Locks(const base::Config& config, launch::Launch& launch, progress::Waiting& waiting, progress::Client* client,
+        progress::Server* server);
+  ~Locks();
 
+  /// Before the server starts.
   void add_handlers(progress::Server& server);
 
-  /// How many bytes of segment memory `count` locks take in every rank; `words_of_rank` then gives their place.
-  static std::size_t bytes_for(int count) { return static_cast<std::size_t>(count) * sizeof(TicketWord); }
-  Status open(int count, std::vector<TicketWord*> words_of_rank);
-  Status close();
-  bool any_held();
+  /// A new set, not yet to be used: it needs its memory (Set::bytes_here, Set::place), then `open`, then all ranks.
+  /// Errors: invalid_argument.
+  Result<std::shared_ptr<locks::Set>> prepare(int count, LockOptions options);
+  void open(std::shared_ptr<locks::Set> set);
+  /// Nobody uses the set any more; late messages to it are ignored.
+  void close(const locks::Set& set);
 
-  Status acquire(int lock_index, Rank home);
-  Status release(int lock_index, Rank home);
+  /// Of this rank, by kind; closed sets included.
+  std::vector<LockCounts> counts() const;
 
  private:
-  struct Waiter {
-    Rank rank;
-    std::uint64_t token;
-  };
-  struct Queue {
-    bool held = false;
-    Rank holder{};
-    std::deque<Waiter> waiters;
-  };
-  using Name = std::pair<int, int>;  ///< home, index
+  std::shared_ptr<locks::Set> find(std::uint32_t number) const;
+  progress::Outcome on_ask(progress::Request& request);
+  progress::Outcome on_tell(progress::Request& request);
 
-  Status check(int lock_index, Rank home) const;
-  Status ask_server(const LockBody& body, NodeId node);
-  Status tell_server(const LockBody& body, NodeId node);
-  Status take_ticket(TicketWord& word);
-  progress::Outcome on_lock(progress::Request& request);
-  progress::Outcome on_unlock(progress::Request& request);
-
+  const base::Config& config_;
   launch::Launch& launch_;
   progress::Waiting& waiting_;
   progress::Client* client_;
-  progress::Server* server_ = nullptr;
-  int count_ = 0;
-  std::vector<TicketWord*> words_;
-  std::mutex mutex_;              ///< of `held_`
-  std::map<Name, bool> held_;     ///< by this rank: asked for, and true once granted
-  std::map<Name, Queue> queues_;  ///< server's thread only
+  progress::Server* server_;
+  std::uint32_t next_number_ = 1;    ///< alike in all ranks; never used again
+  mutable std::shared_mutex mutex_;  ///< of the next two
+  std::map<std::uint32_t, std::shared_ptr<locks::Set>> sets_;
+  std::vector<LockCounts> closed_;
 };
 
 }  // namespace grapnel::sync

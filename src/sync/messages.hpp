@@ -9,8 +9,8 @@
 namespace grapnel::sync {
 
 inline constexpr progress::HandlerId kLetterHandler = 33;
-inline constexpr progress::HandlerId kLockHandler = 34;
-inline constexpr progress::HandlerId kUnlockHandler = 35;
+inline constexpr progress::HandlerId kLockAskHandler = 34;  ///< bodies: locks/messages.hpp
+inline constexpr progress::HandlerId kLockTellHandler = 35;
 inline constexpr progress::HandlerId kNotifyHandler = 48;
 
 /// A letter for the inbox of a rank of the server's node; the payload is its content.
@@ -21,11 +21,6 @@ struct LetterBody {
 
 struct NotifyBody {
   std::int32_t target = 0;
-};
-
-struct LockBody {
-  std::int32_t home = 0;
-  std::int32_t index = 0;
 };
 
 }  // namespace grapnel::sync

@@ -1,0 +1,57 @@
+// Locks: their kinds, how a set of them is made, and the handle of an acquisition that was started.
+//
+// A lock is named by its home rank and an index. The calls are in grapnel/lock_set.hpp; docs/locks.md compares the
+// kinds. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "grapnel/export.hpp"
+
+namespace grapnel {
+
+/// The algorithm behind a lock. All exclude one another alike; they differ in messages, fairness and waiting.
+enum class LockKind {
+  standard,       ///< what GRAPNEL_LOCK says; `cohort` where it says nothing
+  server_queue,   ///< a queue at the home's server; FIFO
+  ticket,         ///< a ticket per acquirer; local ranks poll, remote ones poll with gets; FIFO
+  armci_hybrid,   ///< ticket for ranks at the home, the server's queue for remote ones; FIFO
+  test_and_set,   ///< tries again and again, with exponential back-off; not fair
+  mcs,            ///< a queue of ranks; hand-off is one message; FIFO
+  mcs_by_cas,     ///< the same, where the fabric has compare-and-swap but no swap
+  cohort,         ///< a queue of ranks in each node, a queue of nodes between them; FIFO but for bounded local passes
+  reader_writer,  ///< shared and exclusive; phase-fair; a node that has a shared grant admits its readers by itself
+};
+
+/// "cohort", as GRAPNEL_LOCK takes it.
+GRAPNEL_API const char* to_string(LockKind kind);
+
+/// How a set of locks is made; alike in all ranks.
+struct LockOptions {
+  LockKind kind = LockKind::standard;
+  /// Room for the opaque bytes that travel with enqueue, grant and release; 0: none. kMostLockPayload at most.
+  std::size_t payload_bytes = 0;
+  /// cohort: hand-overs inside a node, in a row, while another node waits.
+  std::uint32_t local_passes = 64;
+  /// test_and_set, and remote ranks of ticket: the first pause and the longest. 0: what GRAPNEL_LOCK_BACKOFF_NS and
+  /// GRAPNEL_LOCK_BACKOFF_MOST_NS say.
+  std::uint64_t backoff_ns = 0, backoff_most_ns = 0;
+  /// How many locks of other nodes a node may ever use (mcs: times its ranks); 0: all of them, 16,384 at most.
+  std::size_t lines = 0;
+};
+
+inline constexpr std::size_t kMostLockPayload = 400;
+
+/// An acquisition that was started and not yet waited for. It must be waited for (or tested until it is there).
+class LockRequest {
+ public:
+  LockRequest() = default;
+
+ private:
+  friend class LockSet;
+  std::shared_ptr<void> state_;
+};
+
+}  // namespace grapnel

@@ -1,0 +1,82 @@
+// A set of locks: so many at home in every rank, all of one kind.
+//
+//   grapnel::LockSet locks = g.create_lock_set(100, {.kind = grapnel::LockKind::reader_writer}).value();  // collective
+//   locks.lock_shared(7, home);                       // waits until no writer is inside
+//   …
+//   locks.unlock_shared(7, home);
+//   g.destroy_lock_set(locks);                        // collective
+//
+// Effect: between lock and unlock no other rank holds the lock (shared: no writer). A lock belongs to the rank, not to
+// the thread, and is not re-entrant. Neither call implies a fence: writes that the next holder must see are fenced
+// before `unlock`. Completion: lock returns when the lock is held; unlock when what it must say has left this process.
+// It waits for nobody. Cost: docs/locks.md has the messages and atomics of each kind. No clock is read unless one
+// waits. Payload: where the set was created with payload_bytes, `Ask::payload` travels with the enqueue and what
+// `unlock` is given goes to the next holder (a free lock keeps it). Up to kMostLockPayload bytes; never interpreted.
+// Errors: invalid_argument (a lock that does not exist; one that the caller holds, has asked for, or does not hold; a
+// payload that is too large), unavailable (shared, of a kind that has no shared mode), timed_out, no_memory (a node's
+// table of lines is full), peer_dead: a rank died, the message names the lock, its holder and waiters as far as they
+// are known here. Threads: any. Copies name the same set. Source: thesis, chapter 5; mpi2-passive, sections 3 to 6.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "grapnel/export.hpp"
+#include "grapnel/lock.hpp"
+#include "grapnel/status.hpp"
+#include "grapnel/types.hpp"
+
+namespace grapnel {
+
+namespace sync::locks {
+class Set;
+}
+
+class GRAPNEL_API LockSet {
+ public:
+  LockSet() = default;
+
+  /// What the options' `standard` has become.
+  LockKind kind() const;
+
+  // --- exclusive ---
+  Status lock(int index, Rank home);
+  /// Whether it was free; one round trip at most.
+  Result<bool> try_lock(int index, Rank home);
+  /// Gives up after `timeout_ns`, plus a round trip at most; then the caller is out of the queue, which goes on without
+  /// it.
+  Status lock_for(int index, Rank home, std::uint64_t timeout_ns);
+  Status unlock(int index, Rank home);
+
+  // --- shared: reader_writer only ---
+  Status lock_shared(int index, Rank home);
+  Result<bool> try_lock_shared(int index, Rank home);
+  Status lock_shared_for(int index, Rank home, std::uint64_t timeout_ns);
+  Status unlock_shared(int index, Rank home);
+
+  // --- nonblocking (mpi2-passive, section 3): takes a place, returns at once, is waited for before the first use ---
+  Result<LockRequest> start_lock(int index, Rank home, ByteView payload = {});
+  Result<LockRequest> start_lock_shared(int index, Rank home, ByteView payload = {});
+  /// Holds the lock on return; the request is as new. `received`, where given, gets the last holder's payload.
+  Status wait(LockRequest& request, Bytes* received = nullptr);
+  /// True: as after `wait`. Never sleeps.
+  Result<bool> test(LockRequest& request, Bytes* received = nullptr);
+
+  // --- with payloads ---
+  /// As `lock`; sends `payload` with the enqueue, and gives what the last holder left (empty where nobody did).
+  Result<Bytes> lock_with(int index, Rank home, ByteView payload);
+  Result<Bytes> lock_shared_with(int index, Rank home, ByteView payload);
+  /// For the holder: what the next one in the queue sent with its enqueue, where that is known here (mcs; cohort where
+  /// the next one is of another node); else empty. Then `unlock_with` can be made to measure.
+  Result<Bytes> successor_payload(int index, Rank home);
+  Status unlock_with(int index, Rank home, ByteView payload);
+
+  explicit LockSet(std::shared_ptr<sync::locks::Set> set) : set_(std::move(set)) {}
+  const std::shared_ptr<sync::locks::Set>& set() const { return set_; }
+
+ private:
+  std::shared_ptr<sync::locks::Set> set_;
+};
+
+}  // namespace grapnel

@@ -1,0 +1,74 @@
+// Sets of locks: their memory, their beginning and their end, which all ranks share.
+#include <fmt/format.h>
+
+#include "base/codec.hpp"
+#include "runtime/implementation.hpp"
+#include "runtime/report.hpp"
+#include "sync/lock_set.hpp"
+
+namespace grapnel {
+
+Result<LockSet> Runtime::Implementation::create_lock_set(int count, const LockOptions& options) {
+  auto prepared = locks->prepare(count, options);
+  if (!prepared) return prepared.status();
+  const std::shared_ptr<sync::locks::Set> set = *prepared;
+  auto memory = allocate(world, set->bytes_here());
+  if (!memory) return memory.status();
+  std::vector<void*> parts;
+  for (int rank = 0; rank < launch->size(); ++rank) parts.push_back(memory->on(Rank(rank)));
+  set->place(parts);
+  locks->open(set);
+  lock_memory_[set.get()] = std::move(*memory);
+  GRAPNEL_TRY(allgather(world, {}).status());  // nobody speaks of the set before all know it
+  return LockSet(set);
+}
+
+Status Runtime::Implementation::destroy_lock_set(const LockSet& handle) {
+  const std::shared_ptr<sync::locks::Set> set = handle.set();
+  const auto found = lock_memory_.find(set.get());
+  if (found == lock_memory_.end()) return Status(Code::invalid_argument, "there are no locks to destroy");
+  // All ranks answer alike, so that none waits for one that left.
+  const bool takes = set->any_taken();
+  const auto takers = allgather(world, base::bytes_of(takes));
+  if (!takers) return takers.status();
+  for (std::size_t rank = 0; rank < takers->size(); ++rank) {
+    if ((*takers)[rank].front() != std::byte{0}) {
+      return Status(Code::invalid_argument,
+                    fmt::format("locks are to be destroyed while rank {} holds or awaits one", rank));
+    }
+  }
+  locks->close(*set);
+  const Memory memory = found->second;
+  lock_memory_.erase(found);
+  return free(world, memory);
+}
+
+Status Runtime::Implementation::create_locks(int count, const LockOptions& options) {
+  if (default_locks.set()) {
+    return Status(Code::invalid_argument, "locks exist already; destroy them first, or create a lock set of its own");
+  }
+  auto created = create_lock_set(count, options);
+  if (created) default_locks = *created;
+  return created.status();
+}
+
+Status Runtime::Implementation::destroy_locks() {
+  GRAPNEL_TRY(destroy_lock_set(default_locks));
+  default_locks = {};
+  return {};
+}
+
+Result<std::vector<sync::LockCounts>> Runtime::Implementation::sum_lock_counts() {
+  std::vector<sync::LockCounts> sum(sync::kLockKinds);
+  const std::vector<sync::LockCounts> mine = locks->counts();
+  for (std::size_t kind = 0; kind < sum.size(); ++kind) {
+    const auto all = allgather(world, base::bytes_of(mine[kind]));
+    if (!all) return all.status();
+    for (const Bytes& one : *all) {
+      if (const auto counts = base::Decoder(one).get<sync::LockCounts>()) runtime::add(sum[kind], *counts);
+    }
+  }
+  return sum;
+}
+
+}  // namespace grapnel

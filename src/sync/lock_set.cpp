@@ -1,0 +1,214 @@
+#include "sync/lock_set.hpp"
+
+#include "base/log.hpp"
+
+namespace grapnel::sync::locks {
+
+Set::Set(launch::Launch& launch, progress::Waiting& waiting, progress::Client* client, progress::Server* server,
+         std::uint32_t number, int count, const LockOptions& options)
+    : number_(number),
+      ranks_(static_cast<std::size_t>(launch.size())),
+      ground_(launch, waiting, client, server, number, count, options),
+      algorithm_(make_algorithm(options.kind, ground_)),
+      mine_(static_cast<std::size_t>(count) * static_cast<std::size_t>(launch.size())) {
+  ground_.speak_for(*algorithm_);
+}
+
+// ---- names and misuse
+
+Status Set::bad_name(int lock_index, Rank home) const {
+  if (lock_index < 0 || lock_index >= ground_.count) {
+    return Status(Code::invalid_argument,
+                  fmt::format("lock {} does not exist (there are {})", lock_index, ground_.count));
+  }
+  return Status(Code::invalid_argument, fmt::format("lock: rank {} is outside the job", static_cast<int>(home)));
+}
+
+Status Set::check(const LockId& lock, const Ask& ask) const {
+  if (ask.shared && !algorithm_->has_shared()) {
+    return Status(Code::unavailable,
+                  fmt::format("lock {} of rank {} is a {} lock, which has no shared mode; create the set with "
+                              "LockKind::reader_writer",
+                              lock.index, index(lock.home), to_string(ground_.options.kind)));
+  }
+  if (ask.payload.size() <= ground_.options.payload_bytes) return {};
+  return Status(Code::invalid_argument, fmt::format("a payload of {} bytes; the set was created for {}",
+                                                    ask.payload.size(), ground_.options.payload_bytes));
+}
+
+Status Set::claim(const LockId& lock) {
+  std::uint8_t none = kNone;
+  if (mine_[lock.ordinal].compare_exchange_strong(none, kWanted, std::memory_order_relaxed)) return {};
+  return Status(Code::invalid_argument, fmt::format("lock {} of rank {} is {} by the caller already", lock.index,
+                                                    index(lock.home), none == kWanted ? "asked for" : "held"));
+}
+
+bool Set::any_taken() const {
+  for (const auto& mine : mine_) {
+    if (mine.load(std::memory_order_relaxed) != kNone) return true;
+  }
+  return false;
+}
+
+// ---- acquiring
+
+Status Set::acquire(int lock_index, Rank home, const Ask& ask, Bytes* received) {
+  LockId lock;
+  if (!name(lock_index, home, lock)) return bad_name(lock_index, home);
+  auto& mine = mine_[lock.ordinal];
+  // The fast path: no payload, no shared mode to ask about, and free.
+  if (ground_.options.payload_bytes == 0 && ask.payload.empty() && !ask.shared &&
+      mine.load(std::memory_order_relaxed) == kNone && algorithm_->take_now(lock, false)) {
+    mine.store(kHeld, std::memory_order_relaxed);
+    ground_.statistics.acquisitions.add(1);
+    return {};
+  }
+  return acquire_slowly(lock, ask, received);
+}
+
+Status Set::acquire_slowly(const LockId& lock, const Ask& ask, Bytes* received) {
+  Acquisition a;
+  a.lock = lock;
+  a.shared = ask.shared;
+  a.timed = ask.timeout_ns != progress::Waiting::kForever;
+  a.payload = ask.payload;
+  GRAPNEL_TRY(check(lock, ask));
+  GRAPNEL_TRY(claim(lock));
+  Status taken = algorithm_->start(a);
+  if (taken.ok() && !a.done) taken = wait(a, ask.timeout_ns);
+  if (taken.ok()) {
+    got(a, received);
+  } else {
+    drop_claim(lock);
+  }
+  return taken;
+}
+
+Status Set::wait(Acquisition& a, std::uint64_t timeout_ns) {
+  os::Host& host = ground_.waiting.host();
+  const std::uint64_t start_ns = host.now_ns();
+  const bool ends = timeout_ns < progress::Waiting::kForever - start_ns;
+  Status waited = algorithm_->advance(a, ends ? start_ns + timeout_ns : progress::Waiting::kForever);
+  if (waited.code() == Code::timed_out) {
+    if (Status left = algorithm_->give_up(a); !left.ok()) return tell_death(a, left);
+    if (!a.done) {
+      ground_.statistics.gave_up.add(1);
+      return Status(Code::timed_out, fmt::format("lock {} of rank {} was not free within {} ns", a.lock.index,
+                                                 index(a.lock.home), timeout_ns));
+    }
+  } else if (!waited.ok()) {
+    return tell_death(a, waited);
+  }
+  ground_.statistics.count_wait(host.now_ns() - start_ns);
+  return {};
+}
+
+void Set::got(Acquisition& a, Bytes* received) {
+  mine_[a.lock.ordinal].store(a.shared ? kHeldShared : kHeld, std::memory_order_relaxed);
+  Statistics& statistics = ground_.statistics;
+  statistics.acquisitions.add(1);
+  if (a.came == Came::from_this_node) statistics.local_hand_offs.add(1);
+  if (a.came == Came::from_elsewhere) statistics.remote_hand_offs.add(1);
+  if (received != nullptr) *received = std::move(a.received);
+}
+
+Status Set::tell_death(const Acquisition& a, const Status& why) {
+  if (why.code() != Code::peer_dead) return why;
+  Status told(Code::peer_dead,
+              fmt::format("{}; rank {} waited for lock {} of rank {} ({}): {}", why.message(), index(ground_.me),
+                          a.lock.index, index(a.lock.home), to_string(ground_.options.kind), algorithm_->describe(a)));
+  base::log_error("{}", told.message());
+  return told;
+}
+
+Result<bool> Set::attempt(int lock_index, Rank home, const Ask& ask, Bytes* received) {
+  Acquisition a;
+  if (!name(lock_index, home, a.lock)) return bad_name(lock_index, home);
+  a.shared = ask.shared;
+  a.timed = true;
+  a.payload = ask.payload;
+  GRAPNEL_TRY(check(a.lock, ask));
+  GRAPNEL_TRY(claim(a.lock));
+  const Status tried = algorithm_->attempt(a);
+  if (tried.ok() && a.done) {
+    got(a, received);
+    return true;
+  }
+  drop_claim(a.lock);
+  if (!tried.ok()) return tell_death(a, tried);
+  ground_.statistics.gave_up.add(1);
+  return false;
+}
+
+Result<std::shared_ptr<Acquisition>> Set::start(int lock_index, Rank home, const Ask& ask) {
+  auto a = std::make_shared<Acquisition>();
+  if (!name(lock_index, home, a->lock)) return bad_name(lock_index, home);
+  a->shared = ask.shared;
+  a->kept_payload.assign(ask.payload.begin(), ask.payload.end());
+  a->payload = a->kept_payload;
+  GRAPNEL_TRY(check(a->lock, ask));
+  GRAPNEL_TRY(claim(a->lock));
+  if (const Status started = algorithm_->start(*a); !started.ok()) {
+    drop_claim(a->lock);
+    return tell_death(*a, started);
+  }
+  return a;
+}
+
+Status Set::finish(Acquisition& a, Bytes* received) {
+  if (!a.done) GRAPNEL_TRY(wait(a, progress::Waiting::kForever));
+  got(a, received);
+  return {};
+}
+
+Result<bool> Set::test(Acquisition& a, Bytes* received) {
+  if (!a.done) {
+    const Status looked = algorithm_->advance(a, 0);
+    if (looked.code() == Code::timed_out) return false;
+    if (!looked.ok()) return tell_death(a, looked);
+  }
+  got(a, received);
+  return true;
+}
+
+// ---- releasing
+
+Status Set::release(int lock_index, Rank home, bool shared, ByteView payload) {
+  LockId lock;
+  if (!name(lock_index, home, lock)) return bad_name(lock_index, home);
+  auto& mine = mine_[lock.ordinal];
+  if (mine.load(std::memory_order_relaxed) != (shared ? kHeldShared : kHeld)) {
+    return Status(Code::invalid_argument, fmt::format("lock {} of rank {} is not held{} by the caller", lock_index,
+                                                      index(home), shared ? " shared" : ""));
+  }
+  if (payload.size() > ground_.options.payload_bytes) return check(lock, {.payload = payload});
+  // Before the release: afterwards another thread of this rank may ask for it.
+  mine.store(kNone, std::memory_order_relaxed);
+  return algorithm_->release(lock, shared, payload);
+}
+
+Result<Bytes> Set::successor_payload(int lock_index, Rank home) {
+  LockId lock;
+  if (!name(lock_index, home, lock)) return bad_name(lock_index, home);
+  if (mine_[lock.ordinal].load(std::memory_order_relaxed) != kHeld) {
+    return Status(Code::invalid_argument,
+                  fmt::format("lock {} of rank {} is not held by the caller", lock_index, index(home)));
+  }
+  return algorithm_->successor_payload(lock);
+}
+
+// ---- what others say
+
+bool Set::hear(const LockBody& body, ByteView payload, Voice voice) {
+  LockId lock;
+  if (!name(body.index, Rank(body.home), lock) || payload.size() > kMostLockPayload) return false;
+  return algorithm_->hear(lock, body, payload, voice);
+}
+
+progress::Outcome Set::answer(const LockBody& body, ByteView payload, progress::Request& request) {
+  LockId lock;
+  const bool sound = name(body.index, Rank(body.home), lock) && ground_.at_home(lock);
+  return sound ? algorithm_->answer(lock, body, payload, request) : progress::Outcome::refused;
+}
+
+}  // namespace grapnel::sync::locks

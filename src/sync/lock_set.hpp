@@ -1,0 +1,87 @@
+// A set of locks (its algorithms: locks/): `count` at home in every rank, of one kind. What every lock has in common is
+// here: the names are checked, misuse is found, waiting is timed, and a death is told with the lock's name.
+//
+// A lock belongs to the rank, not to the thread: a second acquisition by the same rank, while it holds the lock or
+// waits for it, is an error. Threads: any.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "sync/locks/algorithm.hpp"
+#include "sync/locks/ground.hpp"
+
+namespace grapnel::sync::locks {
+
+/// How a lock is wanted.
+struct Ask {
+  bool shared = false;
+  std::uint64_t timeout_ns = progress::Waiting::kForever;
+  ByteView payload = {};  ///< travels with the enqueue
+};
+
+class Set {
+ public:
+  Set(launch::Launch& launch, progress::Waiting& waiting, progress::Client* client, progress::Server* server,
+      std::uint32_t number, int count, const LockOptions& options);
+
+  std::uint32_t number() const { return number_; }
+  const LockOptions& options() const { return ground_.options; }
+  const Statistics& statistics() const { return ground_.statistics; }
+
+  std::size_t bytes_here() const { return ground_.memory.bytes_here(); }
+  void place(const std::vector<void*>& parts) { ground_.memory.place(parts); }
+
+  /// Waits for the lock; `received` (may be null) gets the last releaser's payload. Errors: invalid_argument (bad index
+  /// or home, held or asked for by this rank), unavailable (no shared mode), timed_out, no_memory, peer_dead.
+  Status acquire(int lock_index, Rank home, const Ask& ask, Bytes* received);
+  /// Whether it was free. One round trip at most.
+  Result<bool> attempt(int lock_index, Rank home, const Ask& ask, Bytes* received);
+  /// Takes a place and returns; `finish` waits, `test` looks. What was started must be finished.
+  Result<std::shared_ptr<Acquisition>> start(int lock_index, Rank home, const Ask& ask);
+  Status finish(Acquisition& a, Bytes* received);
+  Result<bool> test(Acquisition& a, Bytes* received);
+
+  /// Never waits for another rank. Errors: invalid_argument (not held in that mode; payload too large), peer_dead.
+  Status release(int lock_index, Rank home, bool shared, ByteView payload);
+  Result<Bytes> successor_payload(int lock_index, Rank home);
+
+  /// Locks that this rank holds or has asked for; for destruction.
+  bool any_taken() const;
+
+  bool hear(const LockBody& body, ByteView payload, Voice voice);
+  progress::Outcome answer(const LockBody& body, ByteView payload, progress::Request& request);
+
+ private:
+  enum Mine : std::uint8_t { kNone, kWanted, kHeld, kHeldShared };
+
+  bool name(int lock_index, Rank home, LockId& lock) const {
+    const auto count = static_cast<std::uint32_t>(ground_.count);
+    if (static_cast<std::uint32_t>(lock_index) >= count || index(home) >= ranks_) return false;
+    lock = {home, lock_index, index(home) * count + static_cast<std::size_t>(lock_index),
+            ground_.memory.home_words(home, lock_index)};
+    return true;
+  }
+  Status bad_name(int lock_index, Rank home) const;
+  Status check(const LockId& lock, const Ask& ask) const;
+  Status claim(const LockId& lock);
+  void got(Acquisition& a, Bytes* received);
+  void drop_claim(const LockId& lock) { mine_[lock.ordinal].store(kNone, std::memory_order_relaxed); }
+  Status wait(Acquisition& a, std::uint64_t timeout_ns);
+  Status tell_death(const Acquisition& a, const Status& why);
+
+  Status acquire_slowly(const LockId& lock, const Ask& ask, Bytes* received);
+
+  const std::uint32_t number_;
+  const std::size_t ranks_;
+  Ground ground_;
+  std::unique_ptr<Algorithm> algorithm_;
+  // By ordinal. relaxed throughout: it finds misuse; what excludes is the algorithm.
+  std::vector<std::atomic<std::uint8_t>> mine_;
+};
+
+/// The algorithm of a kind. In a job of one node, where there is no server, `server_queue` is a ticket lock.
+std::unique_ptr<Algorithm> make_algorithm(LockKind kind, Ground& ground);
+
+}  // namespace grapnel::sync::locks

@@ -1,0 +1,94 @@
+// The one interface of all locks, and what one acquisition carries from its start to its end.
+//
+// An acquisition goes start → advance (until it is done) or start → advance → give_up; a try is `attempt`. After it is
+// done the rank holds the lock until `release`. The set (lock_set.hpp) has checked index and home, and that the rank
+// neither holds the lock nor waits for it in another acquisition.
+//
+// What comes over the wire is handled by `hear` (one-way) and `answer` (asked), in the server's thread; `hear` also
+// runs in a rank's thread where the message would have gone to its own node. Both never wait.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "grapnel/status.hpp"
+#include "progress/handlers.hpp"
+#include "sync/locks/lock_memory.hpp"
+#include "sync/locks/messages.hpp"
+
+namespace grapnel::sync::locks {
+
+/// Who speaks: a rank through its client, or the node's server.
+enum class Voice { rank, server };
+
+/// What a server's answer leaves for the one who asked.
+struct Answer {
+  bool arrived = false;
+  bool refused = false;
+  LockBody body;
+  Bytes payload;
+};
+
+/// Where a lock came from, for the statistics.
+enum class Came { free, from_this_node, from_elsewhere };
+
+struct Acquisition {
+  LockId lock;
+  bool shared = false;
+  bool timed = false;  ///< may be given up
+  ByteView payload;    ///< the acquirer's; lives until it is done
+  Bytes kept_payload;  ///< … here, where the caller does not wait
+
+  bool done = false;
+  Bytes received;  ///< the last releaser's payload, once done
+  Came came = Came::free;
+
+  // The algorithm's own.
+  int stage = 0;
+  std::uint32_t ticket = 0;
+  std::uint32_t record = 0;
+  std::uint64_t before = 0;  ///< whom it waits behind
+  std::unique_ptr<Answer> answer;
+
+  Acquisition() = default;
+  Acquisition(const Acquisition&) = delete;
+  Acquisition& operator=(const Acquisition&) = delete;
+  ~Acquisition() {
+    // A late answer must find its place.
+    if (answer && !answer->arrived) static_cast<void>(answer.release());
+  }
+};
+
+class Algorithm {
+ public:
+  virtual ~Algorithm() = default;
+
+  virtual bool has_shared() const { return false; }
+
+  /// Takes the lock if that needs no message, no waiting and no payload. The fast path.
+  virtual bool take_now(const LockId& lock, bool shared) = 0;
+
+  /// Takes its place in the queue: sends what can be sent without waiting for an answer. May be done at once.
+  virtual Status start(Acquisition& a) = 0;
+  /// Waits until it is done. timed_out: not by `until_ns` (0: only looks); it may be called again.
+  virtual Status advance(Acquisition& a, std::uint64_t until_ns) = 0;
+  /// After timed_out of a timed one: leaves, unless it was granted meanwhile; then it is done.
+  virtual Status give_up(Acquisition& a) = 0;
+  /// Takes the lock if it is free; one round trip at most.
+  virtual Status attempt(Acquisition& a) = 0;
+
+  /// Never waits for another rank. `payload` goes to the next holder.
+  virtual Status release(const LockId& lock, bool shared, ByteView payload) = 0;
+
+  /// What the next one in the queue sent with its enqueue, as far as it is known here; for holders.
+  virtual Bytes successor_payload(const LockId&) { return {}; }
+
+  virtual bool hear(const LockId& lock, const LockBody& body, ByteView payload, Voice voice) = 0;
+  virtual progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload,
+                                   progress::Request& request) = 0;
+
+  /// Who holds the lock and who is before `a`, as far as it is known here: for the message of a job that ends.
+  virtual std::string describe(const Acquisition& a) = 0;
+};
+
+}  // namespace grapnel::sync::locks

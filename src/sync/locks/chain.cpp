@@ -1,0 +1,269 @@
+#include "sync/locks/chain.hpp"
+
+namespace grapnel::sync::locks {
+
+// ---- acquiring
+
+std::uint64_t Chain::new_place(ChainMember& mine, std::uint32_t member, State state) {
+  // relaxed: published by the exchange of the tail, here or at the home.
+  const std::uint32_t turn = mine.turn.load(std::memory_order_relaxed) + 1;
+  next_of(mine, turn).store(0, std::memory_order_relaxed);
+  mine.turn.store(turn, std::memory_order_relaxed);
+  mine.state.store(state, std::memory_order_relaxed);
+  return place_of(member, turn);
+}
+
+void Chain::got_it(Acquisition& a, ChainMember& mine, ByteView payload) {
+  mine.state.store(kGranted);
+  a.received.assign(payload.begin(), payload.end());
+  a.done = true;
+}
+
+Status Chain::in_queue_behind(Acquisition& a, std::uint64_t before) {
+  a.before = before;
+  a.stage = kInQueue;
+  return {};
+}
+
+Status Chain::start(Acquisition& a, ChainMember& mine, std::uint32_t member) {
+  const std::uint64_t place = new_place(mine, member, kWaiting);
+  if (ground_.at_home(a.lock)) return swap_at_home(a, mine, place);
+  a.stage = kAsked;
+  if (!has_swap_) return ask_to_compare(a, place, 0);
+  return ground_.ask(a, ground_.node_of(a.lock.home), ground_.body(Verb::enqueue, a.lock, place), a.payload);
+}
+
+Status Chain::swap_at_home(Acquisition& a, ChainMember& mine, std::uint64_t place) {
+  const std::uint64_t before = places_.tail(a.lock).exchange(place);
+  if (before == 0) {
+    got_it(a, mine, ground_.memory.kept(places_.home_line(a.lock), 0));
+    return {};
+  }
+  GRAPNEL_TRY(in_queue_behind(a, before));
+  return ground_.deliver(Voice::rank, places_.node_of(member_of(before)), a.lock,
+                         ground_.body(Verb::link, a.lock, place, before), a.payload);
+}
+
+Status Chain::ask_to_compare(Acquisition& a, std::uint64_t place, std::uint64_t expected) {
+  a.before = expected;
+  return ground_.ask(a, ground_.node_of(a.lock.home), ground_.body(Verb::compare, a.lock, place, expected), {});
+}
+
+Status Chain::take_answer(Acquisition& a, ChainMember& mine, std::uint32_t member) {
+  const std::uint64_t found = a.answer->body.other;
+  const std::uint64_t place = place_of(member, mine.turn.load());
+  if (!has_swap_) {
+    // The emulated swap: whoever came in between made the comparison fail; try with what is there now.
+    if (found != a.before) return ask_to_compare(a, place, found);
+    if (found != 0) {
+      GRAPNEL_TRY(in_queue_behind(a, found));
+      return ground_.deliver(Voice::rank, places_.node_of(member_of(found)), a.lock,
+                             ground_.body(Verb::link, a.lock, place, found), a.payload);
+    }
+  }
+  if (found != 0) return in_queue_behind(a, found);  // the home's server has sent the link
+  got_it(a, mine, a.answer->payload);
+  return {};
+}
+
+Status Chain::advance(Acquisition& a, ChainMember& mine, std::uint32_t member, std::uint64_t until_ns) {
+  while (a.stage == kAsked) {
+    GRAPNEL_TRY(ground_.wait_for_answer(a, until_ns));
+    GRAPNEL_TRY(take_answer(a, mine, member));
+    if (a.done) return {};
+  }
+  const auto mark = [&](std::uint32_t& seen) {
+    if (seen == kAsleep) return true;
+    if (seen != kWaiting || !mine.state.compare_exchange_strong(seen, kAsleep)) return false;
+    seen = kAsleep;
+    return true;
+  };
+  GRAPNEL_TRY(ground_.waiting.on_marked_word(
+      mine.state, [](std::uint32_t state) { return state == kGranted; }, mark, until_ns));
+  a.received = ground_.memory.kept(places_.line(a.lock, member), 0);
+  const bool here = a.before != 0 && places_.node_of(member_of(a.before)) == ground_.my_node;
+  a.came = here ? Came::from_this_node : Came::from_elsewhere;
+  a.done = true;
+  return {};
+}
+
+Status Chain::give_up(Acquisition& a, ChainMember& mine, std::uint32_t member) {
+  // A place that is being asked for is a round trip away; only then it can be left.
+  while (a.stage == kAsked) {
+    GRAPNEL_TRY(ground_.wait_for_answer(a, progress::Waiting::kForever));
+    GRAPNEL_TRY(take_answer(a, mine, member));
+    if (a.done) return {};
+  }
+  std::uint32_t state = mine.state.load();
+  while (state != kGranted) {
+    if (mine.state.compare_exchange_weak(state, kAbandoned)) return {};
+  }
+  return advance(a, mine, member, progress::Waiting::kForever);
+}
+
+bool Chain::take_up(Acquisition& a, ChainMember& mine) {
+  std::uint32_t state = kAbandoned;
+  if (!mine.state.compare_exchange_strong(state, kWaiting)) return false;
+  a.stage = kInQueue;
+  return true;
+}
+
+bool Chain::attempt_at_home(const LockId& lock, ChainMember& mine, std::uint32_t member) {
+  if (places_.tail(lock).load() != 0) return false;
+  // Granted before it is in the tail: from then on somebody may stand behind it.
+  const std::uint64_t place = new_place(mine, member, kGranted);
+  std::uint64_t free = 0;
+  if (places_.tail(lock).compare_exchange_strong(free, place)) return true;
+  forget_place(mine);
+  return false;
+}
+
+// A try that failed was never in the tail. Its turn is used again: counting it would wear out the `next` word of an
+// earlier place that still expects its link.
+void Chain::forget_place(ChainMember& mine) {
+  mine.turn.store(mine.turn.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);  // the member's own
+  mine.state.store(kIdle);
+}
+
+Status Chain::attempt(Acquisition& a, ChainMember& mine, std::uint32_t member) {
+  if (ground_.at_home(a.lock)) {
+    if (attempt_at_home(a.lock, mine, member)) got_it(a, mine, ground_.memory.kept(places_.home_line(a.lock), 0));
+    return {};
+  }
+  const std::uint64_t place = new_place(mine, member, kWaiting);
+  GRAPNEL_TRY(ground_.ask(a, ground_.node_of(a.lock.home), ground_.body(Verb::attempt, a.lock, place), a.payload));
+  GRAPNEL_TRY(ground_.wait_for_answer(a, progress::Waiting::kForever));
+  if (a.answer->body.other == 0) {
+    got_it(a, mine, a.answer->payload);
+  } else {
+    forget_place(mine);
+  }
+  return {};
+}
+
+// ---- releasing
+
+Status Chain::release(const LockId& lock, ChainMember& mine, std::uint32_t member, ByteView payload) {
+  const std::uint64_t place = place_of(member, mine.turn.load(std::memory_order_relaxed));  // the holder wrote it
+  mine.state.store(kIdle, std::memory_order_relaxed);  // read next by this member, which comes after its release
+  return pass_on(lock, place, payload, Voice::rank);
+}
+
+Status Chain::pass_on(const LockId& lock, std::uint64_t place, ByteView payload, Voice voice) {
+  ChainMember& member = *places_.member(lock, member_of(place));
+  std::atomic<std::uint64_t>& next = next_of(member, turn_of(place));
+  std::uint64_t behind = next.load();
+  if (behind == 0) {
+    const bool home = ground_.at_home(lock);
+    if (home && free_tail(lock, place, payload)) return {};
+    ground_.memory.keep(places_.line(lock, member_of(place)), 0, payload);
+    if (next.compare_exchange_strong(behind, kReleased)) {
+      if (home) return {};  // the link is under way
+      return ground_.deliver(voice, ground_.node_of(lock.home), lock, ground_.body(Verb::free, lock, place), payload);
+    }
+  }
+  return grant(lock, behind, payload, voice);
+}
+
+Status Chain::grant(const LockId& lock, std::uint64_t place, ByteView payload, Voice voice) {
+  return ground_.deliver(voice, places_.node_of(member_of(place)), lock, ground_.body(Verb::grant, lock, place),
+                         payload);
+}
+
+Bytes Chain::successor_payload(const LockId& lock, ChainMember& mine, std::uint32_t member) {
+  if (!knows_successor(mine)) return {};
+  return ground_.memory.kept(places_.line(lock, member), successor_room(mine.turn.load()));
+}
+
+std::string Chain::describe(const Acquisition& a, const char* member_name) const {
+  if (a.stage == kAsked) return "its home has not answered yet";
+  if (a.before == 0) return "whom it waits for is not known here";
+  return fmt::format("it stands behind {} {}", member_name, member_of(a.before));
+}
+
+// ---- what others say
+
+bool Chain::is_place(std::uint64_t place) const {
+  return place >> 32 != 0 && member_of(place) < places_.member_count();
+}
+
+bool Chain::is_place_here(std::uint64_t place) const {
+  return is_place(place) && places_.node_of(member_of(place)) == ground_.my_node;
+}
+
+bool Chain::hear(const LockId& lock, const LockBody& body, ByteView payload, Voice voice) {
+  switch (body.verb) {
+    case Verb::link:
+      return is_place_here(body.other) && is_place(body.me) && on_link(lock, body.other, body.me, payload, voice);
+    case Verb::grant: return is_place_here(body.me) && on_grant(lock, body.me, payload, voice);
+    case Verb::free:
+      if (!ground_.at_home(lock)) return false;
+      free_tail(lock, body.me, payload);
+      return true;
+    default: return false;
+  }
+}
+
+// Only the one whose place is the tail may write the payload of a free lock; it cannot be two at once, because whoever
+// comes behind gets the lock only after this.
+bool Chain::free_tail(const LockId& lock, std::uint64_t place, ByteView payload) {
+  std::atomic<std::uint64_t>& tail = places_.tail(lock);
+  if (tail.load() != place) return false;
+  ground_.memory.keep(places_.home_line(lock), 0, payload);
+  return tail.compare_exchange_strong(place, 0);
+}
+
+bool Chain::on_link(const LockId& lock, std::uint64_t before, std::uint64_t place, ByteView payload, Voice voice) {
+  ChainMember* member = places_.member(lock, member_of(before));
+  if (member == nullptr) return false;
+  std::atomic<std::uint64_t>& next = next_of(*member, turn_of(before));
+  void* line = places_.line(lock, member_of(before));
+  if (next.load() != kReleased) ground_.memory.keep(line, successor_room(turn_of(before)), payload);
+  if (next.exchange(place) != kReleased) return true;
+  // The one before has released and knew of nobody: this is the late link, and the hand-over is done here.
+  return grant(lock, place, ground_.memory.kept(line, 0), voice).ok();
+}
+
+bool Chain::on_grant(const LockId& lock, std::uint64_t place, ByteView payload, Voice voice) {
+  ChainMember* member = places_.member(lock, member_of(place));
+  if (member == nullptr) return false;
+  ground_.memory.keep(places_.line(lock, member_of(place)), 0, payload);
+  if (wake_waiter(*member)) return true;
+  return pass_on(lock, place, payload, voice).ok();
+}
+
+// False when the member gave up: then its state is idle, and the place is the caller's to pass on.
+bool Chain::wake_waiter(ChainMember& member) {
+  std::uint32_t state = member.state.load();
+  for (;;) {
+    const bool abandoned = state == kAbandoned;
+    if (!member.state.compare_exchange_weak(state, abandoned ? kIdle : kGranted)) continue;
+    if (state == kAsleep) ground_.waiting.host().wake(member.state);
+    return !abandoned;
+  }
+}
+
+progress::Outcome Chain::answer(const LockId& lock, const LockBody& body, ByteView payload,
+                                progress::Request& request) {
+  const bool sound = ground_.at_home(lock) && is_place(body.me) &&
+                     places_.node_of(member_of(body.me)) == ground_.node_of(request.origin);
+  if (!sound) return progress::Outcome::refused;
+  std::atomic<std::uint64_t>& tail = places_.tail(lock);
+  LockBody said = body;
+  std::uint64_t found = body.verb == Verb::compare ? body.other : 0;
+  switch (body.verb) {
+    case Verb::enqueue: found = tail.exchange(body.me); break;
+    case Verb::attempt:
+    case Verb::compare: tail.compare_exchange_strong(found, body.me); break;
+    default: return progress::Outcome::refused;
+  }
+  said.other = found;
+  ground_.answer(request, said, found == 0 ? ground_.memory.kept(places_.home_line(lock), 0) : Bytes());
+  if (body.verb == Verb::enqueue && found != 0) {
+    static_cast<void>(ground_.deliver(Voice::server, places_.node_of(member_of(found)), lock,
+                                      ground_.body(Verb::link, lock, body.me, found), payload));
+  }
+  return progress::Outcome::done;
+}
+
+}  // namespace grapnel::sync::locks

@@ -1,0 +1,136 @@
+#include "sync/locks/ground.hpp"
+
+#include <array>
+
+#include "base/check.hpp"
+
+namespace grapnel::sync::locks {
+namespace {
+
+// A body and its payload, side by side.
+struct Composed {
+  std::array<std::byte, sizeof(LockBody) + kMostLockPayload> bytes;
+  std::size_t size;
+  Composed(const LockBody& body, ByteView payload) : size(sizeof body + payload.size()) {
+    GRAPNEL_CHECK(payload.size() <= kMostLockPayload, "a lock's payload of {} bytes", payload.size());
+    std::memcpy(bytes.data(), &body, sizeof body);
+    if (!payload.empty()) std::memcpy(bytes.data() + sizeof body, payload.data(), payload.size());
+  }
+  ByteView view() const { return ByteView(bytes).first(size); }
+};
+
+std::size_t lines_of(const launch::Launch& launch, int count, const LockOptions& options) {
+  const std::size_t locks = static_cast<std::size_t>(count) * static_cast<std::size_t>(launch.size());
+  const std::size_t wanted = options.lines != 0 ? options.lines : std::min<std::size_t>(locks, 16'384);
+  switch (options.kind) {
+    case LockKind::mcs:
+    case LockKind::mcs_by_cas: return wanted * launch.nodes().ranks_of[index(launch.node())].size();
+    case LockKind::cohort:
+    case LockKind::reader_writer: return launch.nodes().node_count() == 1 ? 0 : wanted;
+    default: return 0;  // their words are at home only
+  }
+}
+
+}  // namespace
+
+Ground::Ground(launch::Launch& launch_, progress::Waiting& waiting_, progress::Client* client, progress::Server* server,
+               std::uint32_t set, int count_, const LockOptions& options_)
+    : launch(launch_),
+      waiting(waiting_),
+      options(options_),
+      count(count_),
+      one_node(launch_.nodes().node_count() == 1),
+      me(launch_.rank()),
+      my_node(launch_.node()),
+      memory(launch_, count_, options_.payload_bytes, lines_of(launch_, count_, options_)),
+      client_(client),
+      server_(server),
+      set_(set),
+      random_(index(me) + 1) {}
+
+Status Ground::deliver(Voice voice, NodeId to, const LockId& lock, const LockBody& body, ByteView payload) {
+  if (to == my_node) {
+    algorithm_->hear(lock, body, payload, voice);
+    return {};
+  }
+  if (voice == Voice::rank) return tell(to, body, payload);
+  statistics.server_messages.add(1);
+  server_->tell(to, kLockTellHandler, Composed(body, payload).view());
+  return {};
+}
+
+Status Ground::tell(NodeId to, const LockBody& body, ByteView payload) {
+  const Composed composed(body, payload);
+  progress::Order order;
+  order.handler = kLockTellHandler;
+  order.body = composed.view();
+  statistics.messages.add(1);
+  progress::Client::Guard guard(*client_);
+  if (const auto sent = client_->send(to, order); !sent) return sent.status();
+  return client_->drain(to);
+}
+
+Status Ground::ask(Acquisition& a, NodeId to, const LockBody& body, ByteView payload) {
+  const Composed composed(body, payload);
+  a.answer = std::make_unique<Answer>();
+  progress::Order order;
+  order.handler = kLockAskHandler;
+  order.body = composed.view();
+  order.on_reply = {[](void* context, const progress::Reply& reply) {
+                      auto& answer = *static_cast<Answer*>(context);
+                      answer.arrived = true;
+                      answer.refused = reply.code != progress::ReplyCode::answer;
+                      answer.body = reply.body_as<LockBody>();
+                      if (reply.body.size() > sizeof(LockBody)) {
+                        const ByteView rest = reply.body.subspan(sizeof(LockBody));
+                        answer.payload.assign(rest.begin(), rest.end());
+                      }
+                    },
+                    a.answer.get()};
+  statistics.messages.add(1);
+  progress::Client::Guard guard(*client_);
+  if (const auto sent = client_->send(to, order); !sent) return sent.status();
+  return client_->drain(to);  // also for those who do not wait now: nobody else would move it
+}
+
+Status Ground::wait_for_answer(Acquisition& a, std::uint64_t until_ns) {
+  if (!a.answer->arrived) {
+    progress::Client::Guard guard(*client_);
+    GRAPNEL_TRY(client_->wait_until([&] { return a.answer->arrived; }, until_ns));
+  }
+  if (!a.answer->refused) return {};
+  return Status(Code::refused, fmt::format("lock {} of rank {}: its home's server refused the request", a.lock.index,
+                                           index(a.lock.home)));
+}
+
+void Ground::answer(progress::Request& request, const LockBody& body, ByteView payload) {
+  statistics.server_messages.add(1);
+  request.answer(Composed(body, payload).view(), {});
+}
+
+void Ground::answer_later(Rank to, std::uint64_t token, const LockBody& body, ByteView payload) {
+  statistics.server_messages.add(1);
+  server_->answer_later(to, token, Composed(body, payload).view());
+}
+
+Status Ground::no_line(const LockId& lock) const {
+  return Status(Code::no_memory,
+                fmt::format("lock {} of rank {} is one too many: this node keeps words for {} locks of the set; "
+                            "create it with more LockOptions::lines",
+                            lock.index, index(lock.home), memory.capacity()));
+}
+
+Status Ground::pause(std::uint64_t pause_ns, std::uint64_t until_ns) {
+  // relaxed: nothing but a source of numbers.
+  const std::uint64_t seed = random_.fetch_add(0x9e3779b97f4a7c15ULL, std::memory_order_relaxed);
+  const std::uint64_t part_ns = pause_ns / 2 + base::Random(seed).below(pause_ns / 2 + 1);
+  if (until_ns == 0) return Status(Code::timed_out, "not yet");
+  const std::uint64_t now_ns = waiting.host().now_ns();
+  const bool ends = until_ns != progress::Waiting::kForever && until_ns <= now_ns + part_ns;
+  os::Word nobody_wakes{0};
+  Status slept = wait_on(nobody_wakes, ends ? until_ns : now_ns + part_ns, [] { return false; });
+  if (slept.code() == Code::timed_out && !ends) return {};
+  return slept;
+}
+
+}  // namespace grapnel::sync::locks

@@ -1,0 +1,97 @@
+// What every lock algorithm stands on: the set's options and memory, messages, waiting, back-off.
+//
+// Threads: any; what is marked so only in the server's.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "base/random.hpp"
+#include "grapnel/lock.hpp"
+#include "launch/launch.hpp"
+#include "progress/client.hpp"
+#include "progress/server.hpp"
+#include "progress/waiting.hpp"
+#include "sync/locks/algorithm.hpp"
+#include "sync/locks/lock_memory.hpp"
+#include "sync/locks/messages.hpp"
+#include "sync/locks/statistics.hpp"
+
+namespace grapnel::sync::locks {
+
+class Ground {
+ public:
+  /// `client` is null in a job of one node, `server` where this rank does not lead its node.
+  Ground(launch::Launch& launch, progress::Waiting& waiting, progress::Client* client, progress::Server* server,
+         std::uint32_t set, int count, const LockOptions& options);
+
+  /// Who gets what this node tells itself.
+  void speak_for(Algorithm& algorithm) { algorithm_ = &algorithm; }
+
+  launch::Launch& launch;
+  progress::Waiting& waiting;
+  const LockOptions options;
+  const int count;
+  const bool one_node;
+  const Rank me;
+  const NodeId my_node;
+  LockMemory memory;
+  Statistics statistics;
+
+  NodeId node_of(Rank rank) const { return launch.nodes().node_of[index(rank)]; }
+  static bool at_home(const LockId& lock) { return lock.here != nullptr; }
+
+  LockBody body(Verb verb, const LockId& lock, std::uint64_t me_word = 0, std::uint64_t other = 0) const {
+    return {verb, 0, set_, static_cast<std::int32_t>(lock.home), lock.index, me_word, other, 0};
+  }
+
+  /// Says it to a node's server, or, where that is this node, does it here and now.
+  Status deliver(Voice voice, NodeId to, const LockId& lock, const LockBody& body, ByteView payload);
+  /// From a rank to the server of a node, its own too. It has left on return.
+  Status tell(NodeId to, const LockBody& body, ByteView payload);
+  /// Asks a node's server; `wait_for_answer` ends when `a.answer` has arrived.
+  Status ask(Acquisition& a, NodeId to, const LockBody& body, ByteView payload);
+  Status wait_for_answer(Acquisition& a, std::uint64_t until_ns);
+
+  /// Server: answers a request now.
+  void answer(progress::Request& request, const LockBody& body, ByteView payload);
+  /// Server: answers one that was left waiting.
+  void answer_later(Rank to, std::uint64_t token, const LockBody& body, ByteView payload);
+
+  /// Waits until `ready()` holds; whoever makes it so changes `word` and wakes.
+  template <typename Ready>
+  Status wait_on(os::Word& word, std::uint64_t until_ns, Ready ready) {
+    return waiting.on_marked_word(
+        word, [&](std::uint32_t) { return ready(); }, [](std::uint32_t) { return true; }, until_ns);
+  }
+
+  /// Tries again and again until it is done, with pauses that double from the options' first to their longest, and are
+  /// random between half of that and all of it, so that equal waiters part.
+  template <typename Attempt>
+  Status retry(Acquisition& a, std::uint64_t until_ns, Attempt attempt) {
+    for (std::uint64_t pause_ns = options.backoff_ns;; pause_ns = std::min(2 * pause_ns, options.backoff_most_ns)) {
+      GRAPNEL_TRY(attempt(a));
+      if (a.done) return {};
+      GRAPNEL_TRY(pause(pause_ns, until_ns));
+    }
+  }
+  /// Sleeps about that long. timed_out: `until_ns` came first.
+  Status pause(std::uint64_t pause_ns, std::uint64_t until_ns);
+
+  /// The node's table of lines is full.
+  Status no_line(const LockId& lock) const;
+
+  Came came_from(Rank rank) const { return node_of(rank) == my_node ? Came::from_this_node : Came::from_elsewhere; }
+
+ private:
+  progress::Client* client_;
+  progress::Server* server_;
+  const std::uint32_t set_;
+  Algorithm* algorithm_ = nullptr;
+  std::atomic<std::uint64_t> random_;
+};
+
+}  // namespace grapnel::sync::locks

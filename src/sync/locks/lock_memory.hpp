@@ -1,0 +1,106 @@
+// Where the words of a set of locks lie: in segment memory of the node, mapped by its ranks and by its server.
+//
+//   a rank's part:     [count homes][kRecords records]        homes: the words of the locks at home here
+//   its leader's part: … [capacity keys][capacity lines]      lines: this node's words for locks at home elsewhere
+//
+// A home and a line are one cache line (64 bytes) each, and room for three payloads behind it where the set carries
+// any. A line is made at the first use of a lock by this node, and stays: the key table is open addressing, keys are
+// claimed by compare-and-swap and never removed. Zero bytes are the first state of everything.
+//
+// Threads: any.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "grapnel/status.hpp"
+#include "grapnel/types.hpp"
+#include "launch/launch.hpp"
+#include "os/host.hpp"
+
+namespace grapnel::sync::locks {
+
+/// A lock of a set.
+struct LockId {
+  Rank home{};
+  int index = 0;
+  std::size_t ordinal = 0;    ///< home · count + index
+  std::byte* here = nullptr;  ///< the home's words, where the home is of this node; else null
+};
+
+/// A waiter in a queue inside a node (node_queue.hpp). Belongs to a rank; in use until its place in the queue is
+/// passed.
+struct alignas(64) Record {
+  os::Word state;
+  std::atomic<std::uint32_t> next;
+  std::atomic<std::uint32_t> in_use;
+};
+
+class LockMemory {
+ public:
+  static constexpr std::size_t kLineBytes = 64;
+  static constexpr std::uint32_t kRecords = 256;    ///< per rank
+  static constexpr std::uint32_t kFirstRecord = 2;  ///< handles: 0 and 1 mean something else (node_queue.hpp)
+
+  LockMemory(const launch::Launch& launch, int count, std::size_t payload_bytes, std::size_t lines);
+
+  /// What this rank allocates; then `place` gets the parts' addresses by rank (those of this node are used).
+  std::size_t bytes_here() const;
+  void place(const std::vector<void*>& parts);
+
+  /// For LockId::here.
+  std::byte* home_words(Rank home, int lock_index) const {
+    std::byte* first = homes_[index(home)];
+    return first == nullptr ? nullptr : first + static_cast<std::size_t>(lock_index) * stride_;
+  }
+  /// The home's words; for locks at home in this node.
+  template <typename T>
+  static T& home(const LockId& lock) {
+    static_assert(sizeof(T) <= kLineBytes);
+    return *reinterpret_cast<T*>(lock.here);
+  }
+
+  /// This node's line with that key (not 0), or null.
+  template <typename T>
+  T* find_line(std::uint64_t key) {
+    static_assert(sizeof(T) <= kLineBytes);
+    return reinterpret_cast<T*>(look_up(key, false));
+  }
+  /// The same, made if need be; null when the table is full.
+  template <typename T>
+  T* make_line(std::uint64_t key) {
+    static_assert(sizeof(T) <= kLineBytes);
+    return reinterpret_cast<T*>(look_up(key, true));
+  }
+  std::size_t capacity() const { return capacity_; }
+
+  // Payload rooms of a home or a line, three of them. Without payloads they keep nothing.
+  void keep(void* line, int room, ByteView payload) {
+    if (room_bytes_ != 0) keep_bytes(line, room, payload);
+  }
+  Bytes kept(const void* line, int room) const;
+
+  /// A free record of this rank; 0 when all are in use. `hint` spreads the search.
+  std::uint32_t take_record(std::size_t hint);
+  Record& record(std::uint32_t handle);
+  /// From any rank of the node.
+  void give_back(std::uint32_t handle) { record(handle).in_use.store(0); }
+
+ private:
+  std::byte* look_up(std::uint64_t key, bool make);
+  void keep_bytes(void* line, int room, ByteView payload);
+
+  std::size_t count_;
+  std::size_t room_bytes_, stride_, capacity_;
+  std::vector<std::byte*> homes_;  ///< by rank; null for those of other nodes
+  std::vector<Rank> local_ranks_;
+  bool leads_;
+  std::uint32_t me_ = 0;           ///< my local index
+  std::vector<std::byte*> parts_;  ///< by local index
+  std::atomic<std::uint64_t>* keys_ = nullptr;
+  std::byte* lines_ = nullptr;
+};
+
+}  // namespace grapnel::sync::locks

@@ -1,0 +1,84 @@
+// A queue of the ranks of one node, in shared memory, whose waiters sleep: the lower half of `cohort`, and the queue of
+// writers of `reader_writer`.
+//
+//   tail    0 = free, 1 = held by somebody who found it free, else the last waiter's record (lock_memory.hpp)
+//   next    the record behind the holder that found it free: 0 | 1 = that one has released | record
+//   owner   the holder's record, or 1
+//   record: state  waiting | waiting, asleep | gave up | passed (with what the holder says)       (a futex)
+//           next   0 | 1 = released | the record behind it
+//
+// A free queue is taken and given back by one compare-and-swap each, without a record. A releaser that does not see its
+// successor's link yet marks its own `next` as released and leaves: the linker finds that, and is the holder. So a
+// release never waits. A waiter that gave up stays in the queue as a record; whoever passes the queue on skips it.
+//
+// Invariants:
+//  1. There is one holder, or somebody who is about to link is.
+//  2. `next` is written once by its linker (exchange) or its releaser (compare-and-swap): one of them sees the other.
+//  3. A record is given back by whoever leaves or skips its place, so it is never used while somebody may reach it.
+// Threads: any.
+#pragma once
+
+#include "sync/locks/ground.hpp"
+
+namespace grapnel::sync::locks {
+
+struct NodeQueueWords {
+  os::Word tail;
+  std::atomic<std::uint32_t> next;
+  std::atomic<std::uint32_t> owner;  ///< written by the holder
+};
+
+class NodeQueue {
+ public:
+  /// What a waiter finds in its record; the first two are the releaser's word.
+  enum State : std::uint32_t { kWaiting = 1, kAsleep = 3, kGaveUp = 4, kPassedBare = 8, kPassedWhole = 9 };
+
+  explicit NodeQueue(Ground& ground) : ground_(ground) {}
+
+  bool take_if_free(NodeQueueWords& queue) {
+    std::uint32_t free = 0;
+    // acquire: pairs with the release in `free_if_last` of the last holder.
+    if (!queue.tail.compare_exchange_strong(free, kBare, std::memory_order_acquire)) return false;
+    queue.owner.store(kBare, std::memory_order_relaxed);  // holders only, one after the other
+    return true;
+  }
+  bool is_free(const NodeQueueWords& queue) const { return queue.tail.load() == 0; }
+
+  /// Gets in line; `a.record` is the place. True: the caller is the holder, without the releaser's word.
+  Result<bool> enter(NodeQueueWords& queue, Acquisition& a);
+  /// Waits for the record; the answer is what was passed. timed_out as Waiting does.
+  Result<State> wait(NodeQueueWords& queue, Acquisition& a, std::uint64_t until_ns);
+  /// True: left, and the record is somebody else's. False: it was passed meanwhile; `wait` says what.
+  bool leave(Acquisition& a);
+
+  /// Passes the queue on to a waiter that is already linked and has not given up; false when there is none. `word` is
+  /// kPassedBare or kPassedWhole. The caller stays holder where it answers false.
+  bool pass(NodeQueueWords& queue, State word);
+  /// Gives the queue up: to a waiter (`kPassedBare`), to one that is about to link, or frees it.
+  void release(NodeQueueWords& queue) {
+    if (queue.owner.load(std::memory_order_relaxed) == kBare && queue.next.load(std::memory_order_relaxed) == 0 &&
+        free_if_last(queue, kBare)) {
+      return;
+    }
+    release_to_waiter(queue);
+  }
+
+ private:
+  static constexpr std::uint32_t kBare = 1;
+  static constexpr std::uint32_t kReleased = 1;
+
+  bool free_if_last(NodeQueueWords& queue, std::uint32_t owner) {
+    // release: pairs with the acquire of the next one to take it.
+    return queue.tail.compare_exchange_strong(owner, 0, std::memory_order_release, std::memory_order_relaxed);
+  }
+  std::atomic<std::uint32_t>& next_of(NodeQueueWords& queue, std::uint32_t owner) {
+    return owner == kBare ? queue.next : ground_.memory.record(owner).next;
+  }
+  void retire(NodeQueueWords& queue, std::uint32_t owner);
+  void release_to_waiter(NodeQueueWords& queue);
+  bool hand(std::uint32_t record, State word);
+
+  Ground& ground_;
+};
+
+}  // namespace grapnel::sync::locks

@@ -1,0 +1,172 @@
+// reader_writer: readers share, writers exclude; phases alternate; a node that has a shared grant admits its readers by
+// itself.
+//
+// Papers: thesis, 5.2 and mpi2-passive, section 4 (shared and exclusive locks) for what is asked for; the queue of
+// nodes with grants that are called back, and the alternation of phases, are the project's own step (design, section
+// 4).
+//
+// A node's word (one cache line, with the queue of its writers behind it):
+//
+//   63       40 39 38 37 36 35 34 33 32 31          16 15           0
+//   | phase    |  |rc|ao|as| gr  |ww|wi|   waiting    |   readers   |
+//
+//   readers  inside         waiting  readers that wait for the next read phase     phase  read phases opened so far
+//   wi       a writer is inside      ww  a writer waits (the first of this node's queue of writers)
+//   gr       what the home granted to this node: nothing, shared, sole      rc  the shared grant is called back
+//   as, ao   shared, sole access is asked for
+//
+// The home keeps, in its server's memory: which nodes share, which one has it alone, which wait. It queues nodes.
+// In a job of one node there is no home beyond the word: the node has everything.
+//
+//                             free                         contended
+//   shared, grant is here     1 compare-and-swap           the same; none of it is a message
+//           no grant          1 round trip                 the same, later
+//   sole                      1 round trip                 the same, later; one call-back per node that shares (none
+//   for
+//                                                          those admitted while writers wait: their grant says so)
+//   release, shared           1 compare-and-swap           1 one-way message, by the last of a node that was called
+//   back
+//            sole             1 one-way message            the same; hand-off is 2 messages: the home decides the phase
+//   in a job of one node: 1 compare-and-swap shared, 2 sole
+//
+// Who spins where: on the node's `bell`, then it sleeps on it. Grants come from the home's server to the node's.
+// Order: a writer's release opens a read phase for all readers that wait then, then comes the next writer; a read phase
+// ends for a writer that waits: later readers are in the next one. Writers are FIFO in a node and by node.
+// One who gives up: a reader is no longer counted; a writer's request stays at the home, and the node gives the grant
+// back when it comes and nobody wants it.
+// A holder that dies: its node gives nothing back; waiters see the death between sleeps, and the job ends.
+//
+// Invariants:
+//  1. wi → no readers inside. gr = sole ↔ wi, in a job of several nodes.
+//  2. Messages of a home to a node come in order, so a recall that finds no shared grant is one that crossed the node's
+//     own giving back, and says nothing.
+//  3. The home's queue is touched by its server's thread only.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "sync/locks/ground.hpp"
+#include "sync/locks/node_queue.hpp"
+
+namespace grapnel::sync::locks {
+
+class ReaderWriter final : public Algorithm {
+ public:
+  explicit ReaderWriter(Ground& ground) : ground_(ground), writers_(ground) {}
+
+  bool has_shared() const override { return true; }
+  bool take_now(const LockId& lock, bool shared) override;
+  Status start(Acquisition& a) override;
+  Status advance(Acquisition& a, std::uint64_t until_ns) override;
+  Status give_up(Acquisition& a) override;
+  Status attempt(Acquisition& a) override;
+  Status release(const LockId& lock, bool shared, ByteView payload) override;
+  bool hear(const LockId& lock, const LockBody& body, ByteView payload, Voice voice) override;
+  progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload,
+                           progress::Request& request) override;
+  std::string describe(const Acquisition& a) override;
+
+ private:
+  enum Grant : std::uint8_t { kNothing, kShared, kSole };
+  struct View {
+    std::uint16_t readers = 0, waiting = 0;
+    bool writer = false, writer_waits = false;
+    Grant grant = kNothing;
+    bool asked_shared = false, asked_sole = false, recalled = false;
+    std::uint32_t phase = 0;  ///< 24 bits
+
+    static View unpack(std::uint64_t word);
+    std::uint64_t pack() const;
+    void admit_waiting() {
+      readers = static_cast<std::uint16_t>(readers + waiting);
+      waiting = 0;
+      phase = (phase + 1) & 0xffffff;
+    }
+  };
+  struct Words {
+    std::atomic<std::uint64_t> state;
+    os::Word bell;  ///< changes whenever somebody was admitted
+    NodeQueueWords writers;
+    std::atomic<std::uint32_t> holder;  ///< rank + 1 of this node's last writer
+  };
+  static_assert(sizeof(Words) <= LockMemory::kLineBytes);
+  struct Home {
+    /// Nodes with a shared grant, and how many: a node that gives one back and at once asks again, by another rank, may
+    /// be heard in the other order, and has two for that moment.
+    std::map<std::uint32_t, int> sharing;
+    bool sole = false;
+    std::uint32_t sole_holder = 0;
+    bool recalled = false;  ///< all that share know that they are to give back
+    std::deque<std::uint32_t> writers;
+    std::vector<std::uint32_t> readers;
+    Bytes payload;
+  };
+  enum Stage { kReads, kQueued, kFirstWriter };
+
+  /// Changes the word by `change(view)` unless that answers false; the view before and after.
+  struct Changed {
+    bool done;
+    View before, after;
+  };
+  template <typename Change>
+  Changed update(Words& words, Change change) {
+    std::uint64_t seen = words.state.load();
+    for (;;) {
+      const View before = View::unpack(seen);
+      View after = before;
+      if (!change(after)) return {false, before, before};
+      if (words.state.compare_exchange_weak(seen, after.pack())) return {true, before, after};
+    }
+  }
+  /// This change made the node want shared access: whoever made it must tell the home. While it is asked for, nobody
+  /// else does, so the home queues a node once.
+  static bool asks_now(const Changed& changed) { return changed.after.asked_shared && !changed.before.asked_shared; }
+  static View view(const Words& words) { return View::unpack(words.state.load()); }
+
+  bool open_to_readers(const View& v) const {
+    return !v.writer && !v.writer_waits && (ground_.one_node || (v.grant == kShared && !v.recalled));
+  }
+  Words* find(const LockId& lock) {
+    return ground_.at_home(lock) ? &ground_.memory.home<Words>(lock)
+                                 : ground_.memory.find_line<Words>(lock.ordinal + 1);
+  }
+  Words* make(const LockId& lock) {
+    return ground_.at_home(lock) ? &ground_.memory.home<Words>(lock)
+                                 : ground_.memory.make_line<Words>(lock.ordinal + 1);
+  }
+  std::uint32_t my_node() const { return static_cast<std::uint32_t>(index(ground_.my_node)); }
+  void ring(Words& words);
+  void finish(Acquisition& a, Words& words, bool waited);
+
+  Status tell_home(Voice voice, const LockId& lock, Verb verb, bool flag, ByteView payload = {});
+  Status start_reader(Acquisition& a, Words& words);
+  Status start_first_writer(Acquisition& a, Words& words);
+  Status try_reader(Acquisition& a, Words& words);
+  Status try_writer(Acquisition& a, Words& words);
+  Result<bool> ask_home_to_try(Acquisition& a, bool returns);
+  void withdraw_reader(Words& words, Acquisition& a, bool& asks_again, bool asked);
+  bool withdraw_writer(Words& words, bool asked);
+  Status leave_reader(const LockId& lock, Words& words);
+  Status leave_writer(const LockId& lock, Words& words, ByteView payload);
+
+  // reader_writer_home.cpp: what the nodes hear from a home, and the home from them.
+  bool on_sole(const LockId& lock, ByteView payload, Voice voice);
+  bool on_shared(const LockId& lock, bool recalled, ByteView payload, Voice voice);
+  bool on_recall(const LockId& lock, Voice voice);
+  static void take_back(Home& home, std::uint32_t node);
+  void want_shared(const LockId& lock, std::uint32_t node);
+  void want_sole(const LockId& lock, std::uint32_t node);
+  void give_back(const LockId& lock, std::uint32_t node, bool again, ByteView payload);
+  void open_read_phase(const LockId& lock, Home& home);
+  void grant_next(const LockId& lock, Home& home, bool after_writer);
+  void send(const LockId& lock, Verb verb, std::uint32_t node, bool flag, ByteView payload);
+
+  Ground& ground_;
+  NodeQueue writers_;
+  std::unordered_map<std::size_t, Home> homes_;  ///< by ordinal; the server's thread only
+};
+
+}  // namespace grapnel::sync::locks

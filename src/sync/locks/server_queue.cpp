@@ -1,0 +1,108 @@
+#include "sync/locks/server_queue.hpp"
+
+#include <algorithm>
+
+namespace grapnel::sync::locks {
+
+Status ServerQueue::ask(Acquisition& a, Verb verb) {
+  return ground_.ask(a, ground_.node_of(a.lock.home), ground_.body(verb, a.lock, index(ground_.me)), a.payload);
+}
+
+void ServerQueue::take_answer(Acquisition& a) {
+  const LockBody& said = a.answer->body;
+  if (said.flag == kCancelled) return;
+  if (said.flag == kHandedOver) a.came = ground_.came_from(Rank(static_cast<int>(said.value)));
+  a.received = a.answer->payload;
+  a.done = true;
+}
+
+Status ServerQueue::start(Acquisition& a) { return ask(a, Verb::enqueue); }
+
+Status ServerQueue::advance(Acquisition& a, std::uint64_t until_ns) {
+  GRAPNEL_TRY(ground_.wait_for_answer(a, until_ns));
+  take_answer(a);
+  return {};
+}
+
+Status ServerQueue::give_up(Acquisition& a) {
+  const NodeId home = ground_.node_of(a.lock.home);
+  GRAPNEL_TRY(ground_.tell(home, ground_.body(Verb::cancel, a.lock, index(ground_.me)), {}));
+  GRAPNEL_TRY(ground_.wait_for_answer(a, progress::Waiting::kForever));
+  take_answer(a);
+  return {};
+}
+
+Status ServerQueue::attempt(Acquisition& a) {
+  GRAPNEL_TRY(ask(a, Verb::attempt));
+  GRAPNEL_TRY(ground_.wait_for_answer(a, progress::Waiting::kForever));
+  if (a.answer->body.other == 0) take_answer(a);
+  return {};
+}
+
+Status ServerQueue::release(const LockId& lock, bool, ByteView payload) {
+  return ground_.tell(ground_.node_of(lock.home), ground_.body(Verb::free, lock, index(ground_.me)), payload);
+}
+
+progress::Outcome ServerQueue::answer(const LockId& lock, const LockBody& body, ByteView, progress::Request& request) {
+  Queue& queue = queues_[lock.ordinal];
+  LockBody said = body;
+  said.other = 0;
+  said.flag = kFree;
+  switch (body.verb) {
+    case Verb::attempt:
+      if (queue.held) {
+        said.other = index(queue.holder) + 1;
+        ground_.answer(request, said, {});
+        return progress::Outcome::done;
+      }
+      [[fallthrough]];
+    case Verb::enqueue:
+      if (queue.held) {
+        queue.waiters.push_back({request.origin, request.token});
+        return progress::Outcome::done;
+      }
+      queue.held = true;
+      queue.holder = request.origin;
+      ground_.answer(request, said, queue.payload);
+      return progress::Outcome::done;
+    default: return progress::Outcome::refused;
+  }
+}
+
+bool ServerQueue::hear(const LockId& lock, const LockBody& body, ByteView payload, Voice) {
+  const auto found = queues_.find(lock.ordinal);
+  if (body.verb == Verb::cancel) return found == queues_.end() || cancel(lock, found->second, body.me);
+  if (body.verb != Verb::free || found == queues_.end()) return false;
+  Queue& queue = found->second;
+  if (!queue.held || index(queue.holder) != body.me) return false;
+  queue.payload.assign(payload.begin(), payload.end());
+  if (queue.waiters.empty()) {
+    queue.held = false;
+    if (queue.payload.empty()) queues_.erase(found);
+    return true;
+  }
+  const Waiter next = queue.waiters.front();
+  queue.waiters.pop_front();
+  LockBody said = ground_.body(Verb::enqueue, lock);
+  said.flag = kHandedOver;
+  said.value = index(queue.holder);
+  queue.holder = next.rank;
+  ground_.answer_later(next.rank, next.token, said, queue.payload);
+  return true;
+}
+
+bool ServerQueue::cancel(const LockId& lock, Queue& queue, std::uint64_t rank) {
+  const auto place = std::find_if(queue.waiters.begin(), queue.waiters.end(),
+                                  [&](const Waiter& waiter) { return index(waiter.rank) == rank; });
+  if (place == queue.waiters.end()) return true;  // the grant is under way
+  const Waiter leaving = *place;
+  queue.waiters.erase(place);
+  LockBody said = ground_.body(Verb::cancel, lock);
+  said.flag = kCancelled;
+  ground_.answer_later(leaving.rank, leaving.token, said, {});
+  return true;
+}
+
+std::string ServerQueue::describe(const Acquisition&) { return "its home's server knows the holder"; }
+
+}  // namespace grapnel::sync::locks

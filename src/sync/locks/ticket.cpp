@@ -1,0 +1,103 @@
+#include "sync/locks/ticket.hpp"
+
+namespace grapnel::sync::locks {
+
+bool Ticket::take_now(const LockId& lock, bool) {
+  return ground_.at_home(lock) && booth_.take_if_free(booth_.words(lock), ground_.me);
+}
+
+Status Ticket::start(Acquisition& a) {
+  a.stage = kTrying;
+  if (a.timed) return {};
+  if (!ground_.at_home(a.lock)) {
+    a.stage = kReading;
+    return ground_.ask(a, ground_.node_of(a.lock.home), ground_.body(Verb::enqueue, a.lock), a.payload);
+  }
+  a.stage = kWaiting;
+  TicketWords& words = booth_.words(a.lock);
+  a.ticket = booth_.take(words);
+  if (booth_.served(words, a.ticket)) booth_.finish(a, words, false);
+  return {};
+}
+
+Status Ticket::advance(Acquisition& a, std::uint64_t until_ns) {
+  switch (a.stage) {
+    case kTrying: return ground_.retry(a, until_ns, [this](Acquisition& one) { return attempt(one); });
+    case kReading: return read_until_served(a, until_ns);
+    default: break;
+  }
+  TicketWords& words = booth_.words(a.lock);
+  GRAPNEL_TRY(booth_.wait_for(words, a.ticket, until_ns));
+  booth_.finish(a, words, true);
+  return {};
+}
+
+Status Ticket::read_until_served(Acquisition& a, std::uint64_t until_ns) {
+  for (;;) {
+    GRAPNEL_TRY(ground_.wait_for_answer(a, until_ns));
+    const LockBody& said = a.answer->body;
+    a.ticket = static_cast<std::uint32_t>(said.me);
+    a.before = said.other;
+    const auto serving = static_cast<std::uint32_t>(said.value);
+    if (serving == a.ticket) {
+      a.received = a.answer->payload;
+      if (said.flag != 0 && said.other != 0) a.came = ground_.came_from(Rank(static_cast<int>(said.other) - 1));
+      a.done = true;
+      return {};
+    }
+    const std::uint64_t pause_ns =
+        std::min(ground_.options.backoff_most_ns, (a.ticket - serving) * ground_.options.backoff_ns);
+    if (until_ns != 0) GRAPNEL_TRY(ground_.pause(pause_ns, until_ns));
+    GRAPNEL_TRY(ground_.ask(a, ground_.node_of(a.lock.home), ground_.body(Verb::read, a.lock, a.ticket), {}));
+  }
+}
+
+Status Ticket::attempt(Acquisition& a) {
+  if (ground_.at_home(a.lock)) {
+    TicketWords& words = booth_.words(a.lock);
+    if (booth_.take_if_free(words, ground_.me)) {
+      a.received = ground_.memory.kept(&words, 0);
+      a.done = true;
+    }
+    return {};
+  }
+  GRAPNEL_TRY(ground_.ask(a, ground_.node_of(a.lock.home), ground_.body(Verb::attempt, a.lock), a.payload));
+  GRAPNEL_TRY(ground_.wait_for_answer(a, progress::Waiting::kForever));
+  a.done = a.answer->body.other == 0;
+  if (a.done) a.received = a.answer->payload;
+  return {};
+}
+
+Status Ticket::release(const LockId& lock, bool, ByteView payload) {
+  if (!ground_.at_home(lock)) {
+    return ground_.tell(ground_.node_of(lock.home), ground_.body(Verb::free, lock), payload);
+  }
+  booth_.serve_next(booth_.words(lock), payload);
+  return {};
+}
+
+bool Ticket::hear(const LockId& lock, const LockBody& body, ByteView payload, Voice) {
+  if (body.verb != Verb::free) return false;
+  booth_.serve_next(booth_.words(lock), payload);
+  return true;
+}
+
+progress::Outcome Ticket::answer(const LockId& lock, const LockBody& body, ByteView, progress::Request& request) {
+  TicketWords& words = booth_.words(lock);
+  LockBody said = body;
+  if (body.verb == Verb::attempt) {
+    said.other = booth_.take_if_free(words, request.origin) ? 0 : 1;
+    ground_.answer(request, said, said.other == 0 ? ground_.memory.kept(&words, 0) : Bytes());
+    return progress::Outcome::done;
+  }
+  if (body.verb != Verb::enqueue && body.verb != Verb::read) return progress::Outcome::refused;
+  if (body.verb == Verb::enqueue) said.me = booth_.take(words);
+  said.flag = body.verb == Verb::read ? 1 : 0;
+  said.value = words.serving.load();
+  const bool served = said.value == said.me;
+  said.other = served ? words.holder.exchange(TicketBooth::mark(request.origin)) : words.holder.load();
+  ground_.answer(request, said, served ? ground_.memory.kept(&words, 0) : Bytes());
+  return progress::Outcome::done;
+}
+
+}  // namespace grapnel::sync::locks

@@ -1,0 +1,16 @@
+#include "sync/locks/ticket_booth.hpp"
+
+namespace grapnel::sync::locks {
+
+std::string TicketBooth::describe(const Acquisition& a) {
+  if (ground_.at_home(a.lock)) {
+    TicketWords& here = words(a.lock);
+    const std::uint32_t next = here.next.load(), serving = here.serving.load(), holder = here.holder.load();
+    if (next == serving || holder == 0) return "nobody holds it";
+    return fmt::format("rank {} holds it, {} wait", holder - 1, next - serving - 1);
+  }
+  if (a.before != 0) return fmt::format("rank {} held it when this rank asked last", a.before - 1);
+  return "the holder is known at its home only";
+}
+
+}  // namespace grapnel::sync::locks

@@ -1,0 +1,199 @@
+// What every kind of lock keeps, in all worlds.
+#include <algorithm>
+#include <vector>
+
+#include "base/codec.hpp"
+#include "harness/access.hpp"
+#include "harness/world.hpp"
+#include "locks/exercise.hpp"
+
+namespace grapnel::test {
+
+WORLD_TEST(LockConformance, NoIncrementIsLost) {
+  const auto memory = g.allocate(16);
+  ASSERT_TRUE(memory.ok());
+  const Rank home{g.size() / 2};
+  constexpr int kEach = 8;
+  for (const LockKind kind : kAllLockKinds) {
+    SCOPED_TRACE(to_string(kind));
+    std::int64_t before = 0;
+    EXPECT_OK(g.get(memory->on(home), &before, sizeof before, home));
+    LockOptions options;
+    options.kind = kind;
+    const auto locks = g.create_lock_set(3, options);
+    ASSERT_TRUE(locks.ok()) << locks.status().to_string();
+    LockSet set = *locks;
+    for (int i = 0; i < kEach; ++i) {
+      EXPECT_OK(set.lock(1, home));
+      std::int64_t value = 0;  // a read and a write that only the lock keeps together
+      EXPECT_OK(g.get(memory->on(home), &value, sizeof value, home));
+      ++value;
+      EXPECT_OK(g.put(&value, memory->on(home), sizeof value, home));
+      EXPECT_OK(g.fence(home));
+      EXPECT_OK(set.unlock(1, home));
+    }
+    EXPECT_OK(g.barrier());
+    std::int64_t value = 0;
+    EXPECT_OK(g.get(memory->on(home), &value, sizeof value, home));
+    EXPECT_EQ(value, before + std::int64_t{kEach} * g.size());
+    EXPECT_OK(g.barrier());
+    EXPECT_OK(g.destroy_lock_set(set));
+  }
+  EXPECT_OK(g.free(*memory));
+}
+
+WORLD_TEST(LockConformance, MisuseIsAnErrorAndHarmsNothing) {
+  for (const LockKind kind : kAllLockKinds) {
+    SCOPED_TRACE(to_string(kind));
+    LockOptions options;
+    options.kind = kind;
+    auto created = g.create_lock_set(2, options);
+    ASSERT_TRUE(created.ok());
+    LockSet set = *created;
+    const Rank me = g.rank();
+    EXPECT_CODE(Code::invalid_argument, set.lock(2, Rank{0}));
+    EXPECT_CODE(Code::invalid_argument, set.lock(-1, Rank{0}));
+    EXPECT_CODE(Code::invalid_argument, set.lock(0, Rank{g.size()}));
+    EXPECT_CODE(Code::invalid_argument, set.lock(0, Rank{-1}));
+    EXPECT_CODE(Code::invalid_argument, set.unlock(0, Rank{0}));
+    EXPECT_CODE(Code::invalid_argument, set.unlock_shared(0, Rank{0}));
+    EXPECT_OK(set.lock(0, me));
+    EXPECT_CODE(Code::invalid_argument, set.lock(0, me));
+    EXPECT_CODE(Code::invalid_argument, set.try_lock(0, me).status());
+    EXPECT_CODE(Code::invalid_argument, set.start_lock(0, me).status());
+    EXPECT_CODE(Code::invalid_argument, set.unlock_shared(0, me));
+    EXPECT_CODE(Code::invalid_argument, set.unlock_with(0, me, base::bytes_of(1)));  // made without payloads
+    EXPECT_CODE(Code::invalid_argument, g.destroy_lock_set(set));                    // on all ranks alike
+    EXPECT_OK(set.unlock(0, me));
+    EXPECT_CODE(Code::invalid_argument, set.unlock(0, me));
+    const Status shared = set.lock_shared(1, me);
+    EXPECT_EQ(shared.ok(), kind == LockKind::reader_writer) << shared.to_string();
+    if (shared.ok()) {
+      EXPECT_CODE(Code::invalid_argument, set.unlock(1, me));
+      EXPECT_OK(set.unlock_shared(1, me));
+    } else {
+      EXPECT_EQ(shared.code(), Code::unavailable);
+    }
+    EXPECT_OK(g.barrier());
+    EXPECT_OK(g.destroy_lock_set(set));
+    EXPECT_CODE(Code::invalid_argument, g.destroy_lock_set(set));
+  }
+  LockOptions too_much;
+  too_much.payload_bytes = kMostLockPayload + 1;
+  EXPECT_CODE(Code::invalid_argument, g.create_lock_set(1, too_much).status());
+  EXPECT_CODE(Code::invalid_argument, g.create_lock_set(0).status());
+}
+
+WORLD_TEST_ON(LockConformance, TryAndTimeoutsLeaveTheQueueWhole, shapes_from(2)) {
+  os::Host& host = *RuntimeAccess::parts(g).host;
+  const bool holds = index(g.rank()) == 0;
+  for (const LockKind kind : kAllLockKinds) {
+    SCOPED_TRACE(to_string(kind));
+    LockOptions options;
+    options.kind = kind;
+    auto created = g.create_lock_set(1, options);
+    ASSERT_TRUE(created.ok());
+    LockSet set = *created;
+    const Rank home{g.size() - 1};
+    for (int round = 0; round < 2; ++round) {
+      if (holds) EXPECT_OK(set.lock(0, home));
+      EXPECT_OK(g.barrier());
+      if (!holds) {
+        const auto tried = set.try_lock(0, home);
+        ASSERT_TRUE(tried.ok()) << tried.status().to_string();
+        EXPECT_FALSE(*tried);
+        const std::uint64_t start_ns = host.now_ns();
+        EXPECT_CODE(Code::timed_out, set.lock_for(0, home, 2 * base::kMillisecond_ns));
+        EXPECT_GE(host.now_ns() - start_ns, 2 * base::kMillisecond_ns);
+        EXPECT_CODE(Code::invalid_argument, set.unlock(0, home));
+      }
+      EXPECT_OK(g.barrier());
+      if (holds) EXPECT_OK(set.unlock(0, home));
+      EXPECT_OK(set.lock_for(0, home, 20 * base::kSecond_ns));  // through all the places that were given up
+      EXPECT_OK(set.unlock(0, home));
+      EXPECT_OK(g.barrier());
+    }
+    EXPECT_OK(g.destroy_lock_set(set));
+  }
+}
+
+WORLD_TEST_ON(LockConformance, PayloadsTravel, shapes_from(2)) {
+  for (const LockKind kind : kAllLockKinds) {
+    SCOPED_TRACE(to_string(kind));
+    LockOptions options;
+    options.kind = kind;
+    options.payload_bytes = kMostLockPayload;
+    auto created = g.create_lock_set(1, options);
+    ASSERT_TRUE(created.ok());
+    LockSet set = *created;
+    const Rank home{0};
+    // Each holder appends its rank; the string goes from hand to hand, and through the free lock.
+    for (int round = 0; round < 3; ++round) {
+      const std::byte mine{static_cast<unsigned char>(index(g.rank()))};
+      auto received = set.lock_with(0, home, ByteView(&mine, 1));
+      ASSERT_TRUE(received.ok()) << received.status().to_string();
+      received->push_back(mine);
+      EXPECT_OK(set.successor_payload(0, home).status());
+      EXPECT_OK(set.unlock_with(0, home, *received));
+    }
+    EXPECT_OK(g.barrier());
+    auto all = set.lock_with(0, home, {});
+    ASSERT_TRUE(all.ok());
+    EXPECT_EQ(all->size(), 3 * static_cast<std::size_t>(g.size()));
+    for (int rank = 0; rank < g.size(); ++rank)
+      EXPECT_EQ(std::count(all->begin(), all->end(), std::byte(static_cast<unsigned char>(rank))), 3);
+    EXPECT_OK(set.unlock_with(0, home, *all));
+    EXPECT_OK(g.barrier());
+    EXPECT_OK(g.destroy_lock_set(set));
+  }
+}
+
+WORLD_TEST(LockConformance, ThousandsOfLocksInSeveralSets) {
+  constexpr int kLocks = 1000;
+  std::vector<LockSet> sets;
+  for (const LockKind kind : {LockKind::cohort, LockKind::mcs, LockKind::reader_writer}) {
+    LockOptions options;
+    options.kind = kind;
+    auto created = g.create_lock_set(kLocks, options);
+    ASSERT_TRUE(created.ok()) << created.status().to_string();
+    sets.push_back(*created);
+  }
+  base::Random random(world_seed() + index(g.rank()));
+  for (LockSet& set : sets) {
+    std::vector<std::pair<int, Rank>> held;
+    for (int i = 0; i < 20; ++i) {
+      // Ascending, so that nobody waits in a circle.
+      const int lock = i * (kLocks / 20) + static_cast<int>(random.below(kLocks / 20));
+      const Rank home = Rank(static_cast<int>(random.below(static_cast<std::uint64_t>(g.size()))));
+      EXPECT_OK(set.lock(lock, home));
+      held.emplace_back(lock, home);
+    }
+    for (const auto& [lock, home] : held) EXPECT_OK(set.unlock(lock, home));
+  }
+  EXPECT_OK(g.barrier());
+  for (LockSet& set : sets) EXPECT_OK(g.destroy_lock_set(set));
+}
+
+WORLD_TEST(LockConformance, ATableThatIsFullIsAnError) {
+  if (g.node_count() == 1) return;  // no lines there
+  LockOptions options;
+  options.kind = LockKind::cohort;
+  options.lines = 4;
+  auto created = g.create_lock_set(64, options);
+  ASSERT_TRUE(created.ok());
+  LockSet set = *created;
+  const Rank home = Rank(g.same_node(Rank{0}) ? g.size() - 1 : 0);
+  int refused = 0;
+  for (int lock = 0; lock < 64; ++lock) {
+    const Status taken = set.lock(lock, home);
+    if (taken.ok()) EXPECT_OK(set.unlock(lock, home));
+    if (taken.code() == Code::no_memory) ++refused;
+  }
+  EXPECT_GE(refused, 64 - 8);
+  EXPECT_OK(set.lock(0, home));  // what was used before goes on
+  EXPECT_OK(set.unlock(0, home));
+  EXPECT_OK(g.barrier());
+  EXPECT_OK(g.destroy_lock_set(set));
+}
+
+}  // namespace grapnel::test

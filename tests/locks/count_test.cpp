@@ -1,0 +1,128 @@
+// Messages, exactly: what docs/locks.md promises for each kind, counted by the locks themselves.
+#include <vector>
+
+#include "harness/access.hpp"
+#include "harness/world.hpp"
+#include "locks/exercise.hpp"
+#include "sim/sim_world.hpp"
+
+namespace grapnel::test {
+namespace {
+
+void settle(Runtime& g) { sim::pass_time(*RuntimeAccess::parts(g).host, 20 * base::kMillisecond_ns); }
+
+// Collective: what all ranks and servers have sent for locks of that kind. Nothing may be under way.
+std::int64_t messages(Runtime& g, const Memory& board, LockKind kind) {
+  EXPECT_OK(g.barrier());
+  settle(g);
+  const sync::LockCounts counts = RuntimeAccess::parts(g).locks->counts()[static_cast<std::size_t>(kind)];
+  const auto mine = static_cast<std::int64_t>(counts.messages + counts.server_messages);
+  EXPECT_OK(g.put(&mine, static_cast<std::int64_t*>(board.on(Rank{0})) + index(g.rank()), sizeof mine, Rank{0}));
+  EXPECT_OK(g.barrier());
+  std::vector<std::int64_t> all(static_cast<std::size_t>(g.size()));
+  EXPECT_OK(g.get(board.on(Rank{0}), all.data(), all.size() * sizeof(std::int64_t), Rank{0}));
+  EXPECT_OK(g.barrier());
+  std::int64_t sum = 0;
+  for (const std::int64_t one : all) sum += one;
+  return sum;
+}
+
+struct Expected {
+  LockKind kind;
+  int acquire, release, hand_off;
+};
+
+// Three ranks, each a node of its own: the home, and two that use its lock. -1: not fixed (it polls).
+constexpr Expected kBetweenNodes[] = {
+    {LockKind::server_queue, 2, 1, 2},  {LockKind::ticket, 2, 1, -1},       {LockKind::armci_hybrid, 2, 1, 2},
+    {LockKind::test_and_set, 2, 1, -1}, {LockKind::mcs, 2, 1, 1},           {LockKind::mcs_by_cas, 2, 1, 1},
+    {LockKind::cohort, 2, 1, 1},        {LockKind::reader_writer, 2, 1, 2},
+};
+
+}  // namespace
+
+WORLD_TEST_ON(LockCounts, BetweenNodesAreWhatIsPromised, (std::vector<Shape>{{3, 3}})) {
+  const auto board = g.allocate(8 * static_cast<std::size_t>(g.size()));
+  ASSERT_TRUE(board.ok());
+  const std::size_t me = index(g.rank());
+  const Rank home{0};
+  for (const Expected& expected : kBetweenNodes) {
+    SCOPED_TRACE(to_string(expected.kind));
+    LockOptions options;
+    options.kind = expected.kind;
+    auto created = g.create_lock_set(1, options);
+    ASSERT_TRUE(created.ok());
+    LockSet set = *created;
+    const auto count = [&] { return messages(g, *board, expected.kind); };
+
+    std::int64_t before = count();
+    if (me == 1) EXPECT_OK(set.lock(0, home));
+    std::int64_t after = count();
+    EXPECT_EQ(after - before, expected.acquire) << "free acquire: a request and its answer";
+    before = after;
+    if (me == 1) EXPECT_OK(set.unlock(0, home));
+    after = count();
+    EXPECT_EQ(after - before, expected.release) << "release without successor";
+
+    // Rank 1 holds it, rank 2 waits: what does the hand-off cost?
+    LockRequest request;
+    if (me == 1) EXPECT_OK(set.lock(0, home));
+    EXPECT_OK(g.barrier());
+    if (me == 2) {
+      auto started = set.start_lock(0, home);
+      ASSERT_TRUE(started.ok());
+      request = *started;
+      settle(g);
+      static_cast<void>(set.test(request));  // sends the link where the rank does that itself
+      settle(g);
+      static_cast<void>(set.test(request));
+    }
+    before = count();
+    if (me == 1) EXPECT_OK(set.unlock(0, home));
+    if (me != 2) settle(g);
+    EXPECT_OK(g.barrier());
+    if (expected.hand_off >= 0) {
+      EXPECT_EQ(count() - before, expected.hand_off) << "hand-off";
+    }
+    if (me == 2) EXPECT_OK(set.wait(request));
+    if (me == 2) EXPECT_OK(set.unlock(0, home));
+    EXPECT_OK(g.barrier());
+    EXPECT_OK(g.destroy_lock_set(set));
+  }
+  EXPECT_OK(g.free(*board));
+}
+
+// Readers of a node that has a shared grant send nothing; a writer calls back each node that shares, once.
+WORLD_TEST_ON(LockCounts, ReadersOfANodeWithAGrantSendNothing, (std::vector<Shape>{{3, 3}, {5, 2}, {8, 3}})) {
+  const auto board = g.allocate(8 * static_cast<std::size_t>(g.size()));
+  ASSERT_TRUE(board.ok());
+  LockOptions options;
+  options.kind = LockKind::reader_writer;
+  auto created = g.create_lock_set(1, options);
+  ASSERT_TRUE(created.ok());
+  LockSet set = *created;
+  const auto count = [&] { return messages(g, *board, LockKind::reader_writer); };
+  EXPECT_OK(set.lock_shared(0, Rank{0}));
+  EXPECT_OK(set.unlock_shared(0, Rank{0}));
+  EXPECT_OK(g.barrier());
+  const std::int64_t shared_by_all = count();
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_OK(set.lock_shared(0, Rank{0}));
+    EXPECT_OK(set.unlock_shared(0, Rank{0}));
+  }
+  EXPECT_EQ(count(), shared_by_all);
+  if (index(g.rank()) == 1) EXPECT_OK(set.lock(0, Rank{0}));
+  EXPECT_OK(g.barrier());
+  // The request (which gives the own grant back), a recall to and an answer from each other node, the grant. What a
+  // server tells its own node is no message; what a rank tells its own node's server is one.
+  const bool writer_at_home = g.node_of(Rank{1}) == g.node_of(Rank{0});
+  const std::int64_t others = g.node_count() - 1;
+  const std::int64_t recalls = writer_at_home ? 2 * others : 2 * (others - 1);
+  EXPECT_EQ(count() - shared_by_all, 1 + recalls + (writer_at_home ? 0 : 1));
+  if (index(g.rank()) == 1) EXPECT_OK(set.unlock(0, Rank{0}));
+  EXPECT_OK(g.barrier());
+  EXPECT_OK(g.destroy_lock_set(set));
+  EXPECT_OK(g.free(*board));
+}
+
+}  // namespace grapnel::test

@@ -1,0 +1,178 @@
+#include "locks/exercise.hpp"
+
+#include <fmt/format.h>
+
+#include "base/codec.hpp"
+#include "harness/access.hpp"
+#include "harness/foundation.hpp"
+#include "sync/lock_set.hpp"
+
+namespace grapnel::test {
+
+using base::kMicrosecond_ns;
+using sync::locks::Acquisition;
+using sync::locks::Ask;
+
+void Witness::complain(Runtime& g, const std::string& what) {
+  {
+    const std::lock_guard guard(mutex_);
+    if (complaint_.empty()) complaint_ = what;
+  }
+  g.abort(1, what);
+}
+
+std::string Witness::complaint() const {
+  const std::lock_guard guard(mutex_);
+  return complaint_;
+}
+
+void Witness::enter(Runtime& g, bool shared, const Bytes& received) {
+  const int writers = shared ? writers_.load() : writers_.fetch_add(1);
+  const int readers = shared ? readers_.fetch_add(1) : readers_.load();
+  if (writers != 0) complain(g, shared ? "a reader came in beside a writer" : "two writers are inside");
+  if (!shared && readers != 0) complain(g, "a writer came in beside readers");
+  const std::uint64_t expected = written_.load();
+  const auto got = base::Decoder(received).get<std::uint64_t>();
+  if (expected != 0 && got.value_or(0) != expected) {
+    complain(g, fmt::format("the last release sent {}, what came was {}", expected, got.value_or(0)));
+  }
+  ++acquisitions_;
+  if (shared) most_readers_ = std::max(most_readers_.load(), static_cast<std::uint64_t>(readers) + 1);
+}
+
+Bytes Witness::leave(bool shared) {
+  if (shared) {
+    --readers_;
+    return {};
+  }
+  const std::uint64_t next = written_.load() + 1;
+  written_.store(next);
+  --writers_;
+  const ByteView bytes = base::bytes_of(next);
+  return {bytes.begin(), bytes.end()};
+}
+
+namespace {
+
+// One rank's use of the lock.
+class User {
+ public:
+  User(Runtime& g, Witness& witness, LockSet locks, Rank home, std::uint64_t seed)
+      : g_(g),
+        host_(*RuntimeAccess::parts(g).host),
+        witness_(witness),
+        set_(*locks.set()),
+        home_(home),
+        random_(base::Random(seed).next() ^ (index(g.rank()) << 32)) {}
+
+  void use_once() {
+    pass(20);
+    const bool shared = set_.options().kind == LockKind::reader_writer && random_.chance(0.6);
+    Bytes received;
+    if (!take(shared, received)) return;
+    witness_.enter(g_, shared, received);
+    pass(4);
+    const Bytes payload = witness_.leave(shared);
+    witness_.must(g_, set_.release(0, home_, shared, payload));
+  }
+
+ private:
+  void pass(std::uint64_t most_us) {
+    if (random_.chance(0.6)) sim::pass_time(host_, random_.below(most_us * kMicrosecond_ns));
+  }
+
+  bool take(bool shared, Bytes& received) {
+    Ask ask;
+    ask.shared = shared;
+    const std::uint64_t dice = random_.below(100);
+    if (dice < 15) {
+      const auto tried = set_.attempt(0, home_, ask, &received);
+      witness_.must(g_, tried.status());
+      return tried.ok() && *tried;
+    }
+    if (dice < 45) {
+      ask.timeout_ns = random_.below(60 * kMicrosecond_ns);
+      const Status taken = set_.acquire(0, home_, ask, &received);
+      if (taken.code() == Code::timed_out) return false;
+      witness_.must(g_, taken);
+      return taken.ok();
+    }
+    if (dice < 60) return start_and_finish(ask, received);
+    const Status taken = set_.acquire(0, home_, ask, &received);
+    witness_.must(g_, taken);
+    return taken.ok();
+  }
+
+  bool start_and_finish(const Ask& ask, Bytes& received) {
+    const auto started = set_.start(0, home_, ask);
+    witness_.must(g_, started.status());
+    if (!started) return false;
+    pass(10);
+    if (random_.chance(0.5)) {
+      const auto tested = set_.test(**started, &received);
+      witness_.must(g_, tested.status());
+      if (tested.ok() && *tested) return true;
+    }
+    const Status finished = set_.finish(**started, &received);
+    witness_.must(g_, finished);
+    return finished.ok();
+  }
+
+  Runtime& g_;
+  os::Host& host_;
+  Witness& witness_;
+  sync::locks::Set& set_;
+  const Rank home_;
+  base::Random random_;
+};
+
+}  // namespace
+
+void exercise(Runtime& g, Witness& witness, LockKind kind, std::uint64_t seed) {
+  LockOptions options;
+  options.kind = kind;
+  options.payload_bytes = 16;
+  options.local_passes = 2;
+  options.backoff_ns = 500;
+  options.backoff_most_ns = 20 * kMicrosecond_ns;
+  const auto locks = g.create_lock_set(1, options);
+  witness.must(g, locks.status());
+  const auto home = Rank(static_cast<int>(seed % static_cast<std::uint64_t>(g.size())));
+  User user(g, witness, *locks, home, seed);
+  for (int round = 0; round < 5; ++round) user.use_once();
+  witness.must(g, g.barrier());
+  // Whoever gave up or came late has left nothing behind that would keep others out.
+  sync::locks::Set& set = *locks->set();
+  Bytes received;
+  witness.must(g, set.acquire(0, home, {}, &received));
+  witness.enter(g, false, received);
+  witness.must(g, set.release(0, home, false, witness.leave(false)));
+  witness.must(g, g.barrier());
+  witness.must(g, g.destroy_lock_set(*locks));
+}
+
+std::string exercise_in_sim(LockKind kind, std::uint64_t seed) {
+  constexpr Shape kShapes[] = {{3, 2}, {4, 2}, {3, 1}, {4, 3}, {2, 2}, {5, 2}};
+  const Shape shape = kShapes[seed % std::size(kShapes)];
+  sim::WorldOptions options{.ranks = shape.ranks, .nodes = shape.nodes};
+  options.seed(seed);
+  options.machine.deadline_ns = 10 * base::kSecond_ns;
+  base::Random random(seed);
+  options.network.delay_ns = random.between(1, 10) * kMicrosecond_ns;
+  options.network.jitter_ns = random.below(20) * kMicrosecond_ns;
+  options.network.reorder_probability = random.chance(0.5) ? 0.1 : 0;
+  options.network.pending_probability = random.chance(0.3) ? 0.2 : 0;
+  options.network.stall_probability = random.chance(0.3) ? 0.05 : 0;
+  options.machine.stall_probability = random.chance(0.3) ? 0.01 : 0;
+  Witness witness;
+  const auto outcome = sim::run_world(options, [&](sim::RankWorld& me) {
+    auto started = runtime::assemble(foundation_of(me));
+    ASSERT_TRUE(started.ok()) << started.status().to_string();
+    exercise(**started, witness, kind, seed);
+    EXPECT_OK((*started)->finish());
+  });
+  if (!witness.complaint().empty()) return witness.complaint();
+  return outcome.report;
+}
+
+}  // namespace grapnel::test

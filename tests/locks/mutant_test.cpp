@@ -1,0 +1,51 @@
+// Bugs planted in the algorithms (plant_bugs.py), one at a time: the random use of a lock must show each of them.
+#include "locks/exercise.hpp"
+
+namespace grapnel::test {
+
+int planted_bug = 0;
+
+namespace {
+
+struct Mutant {
+  int bug;
+  LockKind kind;
+  const char* name;
+};
+
+constexpr Mutant kMutants[] = {
+    {1, LockKind::server_queue, "ServerGrantsAHeldLock"},
+    {2, LockKind::ticket, "TheNextTicketGoesFirst"},
+    {3, LockKind::ticket, "ATicketIsSkipped"},
+    {4, LockKind::armci_hybrid, "RemoteWaitersAreNotCounted"},
+    {5, LockKind::armci_hybrid, "TheServerForgetsWhoGaveUp"},
+    {6, LockKind::test_and_set, "ATakenWordIsTaken"},
+    {7, LockKind::mcs, "AReleaseLeavesNoMark"},
+    {8, LockKind::mcs, "WhoGaveUpKeepsTheLock"},
+    {9, LockKind::mcs_by_cas, "AFailedSwapIsNotRepeated"},
+    {10, LockKind::cohort, "TheNodesPlaceIsTakenForGranted"},
+    {11, LockKind::cohort, "ARankThatGaveUpKeepsTheLock"},
+    {12, LockKind::reader_writer, "AGrantIsGivenBackUnderReaders"},
+    {13, LockKind::reader_writer, "ARecallIsForgotten"},
+    {14, LockKind::reader_writer, "ReadersDoNotLookForAWriter"},
+    {15, LockKind::mcs, "TheLateLinkFindsNoPayload"},
+};
+
+class LockMutant : public ::testing::TestWithParam<Mutant> {};
+
+TEST_P(LockMutant, IsFound) {
+  planted_bug = GetParam().bug;
+  std::string complaint;
+  std::uint64_t seed = 0;
+  while (complaint.empty() && seed < 200) complaint = exercise_in_sim(GetParam().kind, ++seed);
+  planted_bug = 0;
+  EXPECT_FALSE(complaint.empty()) << "no seed of 200 shows it";
+  RecordProperty("seed", static_cast<int>(seed));
+  std::printf("found by seed %d: %s\n", static_cast<int>(seed), complaint.substr(0, complaint.find('\n')).c_str());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, LockMutant, ::testing::ValuesIn(kMutants),
+                         [](const auto& mutant) { return std::string(mutant.param.name); });
+
+}  // namespace
+}  // namespace grapnel::test

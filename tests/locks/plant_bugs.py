@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Copies src/sync into OUT and plants the bugs that the lock suite has to find.
+
+usage: plant_bugs.py SRC OUT
+
+Each bug is one place of the source, changed so that it is wrong while `grapnel::test::planted_bug` has the bug's number and
+right otherwise: one build serves all. A place that is not found exactly once is an error, so the list follows the
+source. mutant_test.cpp says which kind of lock shows which bug.
+"""
+
+import shutil
+import sys
+from pathlib import Path
+
+BUGS = [
+    # (number, file, right, wrong where BUG)
+    (1, "server_queue.cpp", "    case Verb::enqueue:\n      if (queue.held) {", "    case Verb::enqueue:\n      if (queue.held && !BUG) {"),
+    (2, "ticket.cpp", "if (serving == a.ticket) {", "if (serving == a.ticket || (BUG && serving + 1 == a.ticket)) {"),
+    (3, "ticket_booth.hpp", "words.serving.store(next);", "words.serving.store(BUG ? next + 1 : next);"),
+    (4, "armci_hybrid.cpp", "words.away.fetch_add(1);", "words.away.fetch_add(BUG ? 0 : 1);"),
+    (5, "armci_hybrid.cpp", "waiter.gave_up = true;", "waiter.gave_up = !BUG;"),
+    (6, "test_and_set.cpp", "if (seen != 0) return seen;", "if (seen != 0) return BUG ? 0 : seen;"),
+    (7, "chain.cpp", "if (next.compare_exchange_strong(behind, kReleased)) {",
+     "if (BUG ? next.load() == 0 : next.compare_exchange_strong(behind, kReleased)) {"),
+    (8, "chain.cpp", "if (wake_waiter(*member)) return true;", "if (wake_waiter(*member) || BUG) return true;"),
+    (9, "chain.cpp", "if (found != a.before) return", "if (found != a.before && !BUG) return"),
+    (10, "cohort.cpp", "if (*passed == NodeQueue::kPassedWhole || ground_.one_node) {\n      a.received = ground_.memory.kept(&words, 0);\n      a.came = Came::from_this_node;\n      finish(a, words);\n      return {};",
+     "if (*passed == NodeQueue::kPassedWhole || ground_.one_node || BUG) {\n      a.received = ground_.memory.kept(&words, 0);\n      a.came = Came::from_this_node;\n      finish(a, words);\n      return {};"),
+    (11, "node_queue.cpp", "return found != kGaveUp;", "return found != kGaveUp || BUG;"),
+    (12, "reader_writer_home.cpp", "v.recalled = v.readers != 0;", "v.recalled = v.readers != 0 && !BUG;"),
+    (13, "reader_writer.cpp", "} else if (v.recalled) {", "} else if (v.recalled && !BUG) {"),
+    (14, "reader_writer.hpp", "return !v.writer && !v.writer_waits &&", "return (!v.writer || BUG) && !v.writer_waits &&"),
+    (15, "chain.cpp", "ground_.memory.keep(places_.line(lock, member_of(place)), 0, payload);\n    if (",
+     "if (!BUG) ground_.memory.keep(places_.line(lock, member_of(place)), 0, payload);\n    if ("),
+]
+
+DECLARATION = "namespace grapnel::test {\nextern int planted_bug;\n}\n"
+
+
+def main():
+    source, out = Path(sys.argv[1]), Path(sys.argv[2])
+    shutil.rmtree(out / "sync", ignore_errors=True)
+    shutil.copytree(source, out / "sync")
+    for number, name, right, wrong in BUGS:
+        path = out / "sync" / "locks" / name
+        text = path.read_text()
+        if text.count(right) != 1:
+            sys.exit(f"plant_bugs: bug {number}: {name} has {text.count(right)} places like this, not one:\n{right}")
+        text = text.replace(right, wrong.replace("BUG", f"(::grapnel::test::planted_bug == {number})"))
+        if DECLARATION not in text:
+            first_include = text.index("#include")
+            text = text[:first_include] + DECLARATION + text[first_include:]
+        path.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

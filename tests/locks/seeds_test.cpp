@@ -1,0 +1,31 @@
+// Every kind of lock under random use, in many simulated worlds.
+//
+// GRAPNEL_LOCK_SEEDS says how many per kind (the soak says 5,000); GRAPNEL_TEST_SEED=s replays one.
+#include <cstdlib>
+
+#include "locks/exercise.hpp"
+#include "sim/sim_world.hpp"
+
+namespace grapnel::test {
+namespace {
+
+int seeds_per_kind() {
+  const char* text = std::getenv("GRAPNEL_LOCK_SEEDS");
+  return text != nullptr ? std::atoi(text) : 200;
+}
+
+class LockSeeds : public ::testing::TestWithParam<LockKind> {};
+
+TEST_P(LockSeeds, KeepWhatALockPromises) {
+  for (const std::uint64_t seed : sim::seeds(seeds_per_kind())) {
+    const std::string complaint = exercise_in_sim(GetParam(), seed);
+    ASSERT_TRUE(complaint.empty() && !HasFailure())
+        << complaint << "\nreplay: GRAPNEL_TEST_SEED=" << seed << " and this test's --gtest_filter";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllKinds, LockSeeds, ::testing::ValuesIn(kAllLockKinds),
+                         [](const auto& kind) { return std::string(to_string(kind.param)); });
+
+}  // namespace
+}  // namespace grapnel::test
