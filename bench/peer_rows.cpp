@@ -54,7 +54,7 @@ std::vector<PeerRow> two_hosts_rows() {
   std::vector<PeerRow> rows;
   add_operations_of_both_places(rows, "two_hosts");
   for (const std::string& operation : blocking_operations()) {
-    rows.push_back({"peers/" + kBusy + operation, kBusy + operation, Kind::idle});
+    rows.push_back({fmt::format("peers/{}{}", kBusy, operation), kBusy + operation, Kind::idle});
   }
   return rows;
 }

@@ -55,12 +55,6 @@ char* peer_allocate(size_t bytes) {
   return base[rank];
 }
 
-char* peer_local(size_t bytes) {
-  char* const memory = ARMCI_Malloc_local((armci_size_t)bytes);
-  must(memory == NULL, "ARMCI_Malloc_local");
-  return memory;
-}
-
 void peer_barrier(void) { ARMCI_Barrier(); }
 
 void peer_put(const void* local, size_t offset, size_t bytes) {

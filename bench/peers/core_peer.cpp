@@ -58,8 +58,6 @@ char* peer_allocate(size_t bytes) {
   return static_cast<char*>(state().memory.local());
 }
 
-char* peer_local(size_t bytes) { return static_cast<char*>(std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096)); }
-
 void peer_barrier() { must(g().barrier()); }
 
 void peer_put(const void* local, size_t offset, size_t bytes) { must(g().put(local, remote(offset), bytes, kTarget)); }

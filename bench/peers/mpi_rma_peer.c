@@ -50,12 +50,6 @@ char* peer_allocate(size_t bytes) {
   return mine;
 }
 
-char* peer_local(size_t bytes) {
-  void* memory = NULL;
-  MPI_Alloc_mem((MPI_Aint)bytes, MPI_INFO_NULL, &memory);
-  return memory;
-}
-
 void peer_barrier(void) {
   MPI_Win_flush_all(window);
   MPI_Barrier(MPI_COMM_WORLD);

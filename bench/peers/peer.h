@@ -1,8 +1,8 @@
 /* One program per interface measures the same operations: ours, and those that others offer. peer_main.c holds the
  * measurement; each interface is a file that defines the functions below (link one of them).
  *
- * Two ranks. Rank 0 reaches into the memory of rank 1, `offset` bytes from its beginning; `local` is memory of
- * rank 0 that peer_allocate gave. Any failure prints a line and ends the job. One thread. Nothing of Grapnel is
+ * Two ranks. Rank 0 reaches into the memory of rank 1, `offset` bytes from its beginning; `local` is any memory
+ * of rank 0. Any failure prints a line and ends the job. One thread. Nothing of Grapnel is
  * included here. */
 #ifndef GRAPNEL_BENCH_PEER_H
 #define GRAPNEL_BENCH_PEER_H
@@ -25,8 +25,6 @@ int peer_start(int* argc, char*** argv);
 void peer_finish(void);
 /* Collective: zeroed memory that the other rank reaches. Answers the caller's own. */
 char* peer_allocate(size_t bytes);
-/* Memory for `local`. */
-char* peer_local(size_t bytes);
 /* Collective: everything is complete, everybody is there. It is also how an idle rank waits. */
 void peer_barrier(void);
 

@@ -38,6 +38,10 @@ struct Strided {
 
   /// The data, without the gaps. Needs a valid shape.
   constexpr std::int64_t total_bytes() const {
+    // Zeros first: what the other counts of an empty shape amount to may not fit.
+    for (int level = 0; level <= levels; ++level) {
+      if (count[level] == 0) return 0;
+    }
     std::int64_t total = count[0];
     for (int level = 1; level <= levels; ++level) total *= count[level];
     return total;

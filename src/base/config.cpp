@@ -114,6 +114,8 @@ const std::vector<Variable>& table() {
                              &Config::spin_ns, 0, kSecond_ns),
       integer<std::size_t>("GRAPNEL_CHUNK_BYTES", "data in one message at most", "1024..65536", &Config::chunk_bytes,
                            kKiB, 64 * kKiB),
+      integer<std::size_t>("GRAPNEL_BULK_BYTES", "contiguous puts and gets at least this long go in bulk, uncopied",
+                           "131073..1099511627776", &Config::bulk_bytes, 128 * kKiB + 1, std::size_t{1} << 40),
       integer<std::size_t>("GRAPNEL_WINDOW_BYTES", "unacknowledged bytes of one rank at one node's server",
                            "131072..1073741824", &Config::window_bytes, 128 * kKiB, kGiB),
       integer<std::size_t>("GRAPNEL_POOL_BYTES", "addresses set aside for segments (not memory)",

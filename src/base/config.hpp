@@ -32,6 +32,7 @@ struct Config {
   std::uint32_t fence_window = 16;                ///< fence requests in flight at once
   std::uint64_t spin_ns = 20'000;                 ///< how long a waiter spins before it sleeps
   std::size_t chunk_bytes = 64 * 1024;            ///< data in one message at most
+  std::size_t bulk_bytes = 256 * 1024;            ///< contiguous puts and gets at least this long go in bulk
   std::size_t window_bytes = 1024 * 1024;         ///< unacknowledged request and reply bytes of one origin at one node
   std::size_t pool_bytes = std::size_t{1} << 38;  ///< addresses set aside for segments (not memory)
   bool native_rma = true;                         ///< use the transport's own put and get where hardware does them

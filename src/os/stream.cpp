@@ -80,8 +80,9 @@ Result<Bytes> Connection::receive(std::uint64_t timeout_ns) const {
       packet.resize(static_cast<std::size_t>(got));
       return packet;
     }
-    if (got == 0 || errno == ECONNRESET) return closed();
-    if (errno == EINTR) continue;
+    if (got == 0) return closed();
+    // A reset says, once, that the other end closed without reading all of ours. What it sent before is still to come.
+    if (errno == EINTR || errno == ECONNRESET) continue;
     if (errno != EAGAIN) return system_error("receiving from a local process", errno);
     if (!deadline.wait_for(socket_.number(), POLLIN)) {
       return Status(Code::timed_out, "nothing came over a local connection in time");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/check.hpp"
@@ -54,7 +55,7 @@ Result<transport::EndpointId> Client::endpoint(NodeId node) {
 
 Result<transport::Sent> Client::send(NodeId node, const Order& order) {
   Peer& peer = peers_[index(node)];
-  const auto charge = static_cast<std::uint32_t>(kRequestCharge + std::max(order.payload.size(), order.reply_bytes));
+  const std::uint32_t charge = std::max(charge_of(order.payload.size()), charge_of(order.reply_bytes));
   const auto endpoint_or = endpoint(node);
   if (!endpoint_or) return failure_ = endpoint_or.status();
   if (peer.charged + charge - peer.released > peer.server.window_bytes) [[unlikely]] {
@@ -73,8 +74,6 @@ Result<transport::Sent> Client::send(NodeId node, const Order& order) {
   if (order.write) count_write(node, header);
   peer.charged += charge;
   messages_.store(messages_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  payload_bytes_.store(payload_bytes_.load(std::memory_order_relaxed) + order.payload.size(),
-                       std::memory_order_relaxed);
   std::byte front[transport::kMaxHeaderBytes];
   std::memcpy(front, &header, sizeof header);
   if (!order.body.empty()) std::memcpy(front + sizeof header, order.body.data(), order.body.size());
@@ -164,19 +163,61 @@ void Client::take_counts(Peer& peer, const ReplyHeader& header) {
   peer.refused = std::max(peer.refused, header.refused);
 }
 
+bool Client::read(ByteView front, std::size_t payload_bytes, ReplyHeader& header) const {
+  base::Decoder decoder(front);
+  const auto got = decoder.get<ReplyHeader>();
+  const bool ours = got && got->secret == launch_.job_secret() && got->node >= 0 &&
+                    static_cast<std::size_t>(got->node) < peers_.size() && got->body_bytes == decoder.rest().size() &&
+                    got->payload_bytes == payload_bytes;
+  if (!ours) {
+    base::log_warn("dropped a message that is no reply of this job's servers");
+    return false;
+  }
+  header = *got;
+  return true;
+}
+
 void Client::on_message(const transport::Message& message) {
   if (!failure_.ok()) return;  // the callers have been told; their memory is theirs again
-  base::Decoder decoder(message.header);
-  const auto header = decoder.get<ReplyHeader>();
-  const bool ours = header && header->secret == launch_.job_secret() && header->node >= 0 &&
-                    static_cast<std::size_t>(header->node) < peers_.size() &&
-                    header->body_bytes == decoder.rest().size() && header->payload_bytes == message.payload.size();
-  if (!ours) return base::log_warn("dropped a message that is no reply of this job's servers");
-  take_counts(peers_[static_cast<std::size_t>(header->node)], *header);
-  if (header->code == ReplyCode::counts) return;
-  const OnReply on_reply = give_token_back(header->token);
+  ReplyHeader header;
+  if (!read(message.header, message.payload.size(), header)) return;
+  take_counts(peers_[static_cast<std::size_t>(header.node)], header);
+  if (header.code == ReplyCode::counts) return;
+  const OnReply on_reply = give_token_back(header.token);
   if (on_reply.notify == nullptr) return base::log_warn("dropped a reply that nobody waits for");
-  on_reply.notify(on_reply.context, {header->code, NodeId{header->node}, decoder.rest(), message.payload});
+  const ByteView body = message.header.subspan(sizeof header);
+  on_reply.notify(on_reply.context, {header.code, NodeId{header.node}, body, message.payload});
+}
+
+void Client::on_bulk(const transport::BulkMessage& message) {
+  ReplyHeader header;
+  if (!failure_.ok() || !read(message.header, message.payload_bytes, header)) return worker_->decline(message.bulk);
+  take_counts(peers_[static_cast<std::size_t>(header.node)], header);
+  const OnReply on_reply = give_token_back(header.token);
+  if (on_reply.notify == nullptr || on_reply.place.size() != message.payload_bytes) {
+    base::log_warn("dropped a reply with {} bytes that nobody waits for", message.payload_bytes);
+    worker_->decline(message.bulk);
+    // Who asked for another length waits all the same.
+    if (on_reply.notify != nullptr) {
+      on_reply.notify(on_reply.context, {ReplyCode::refused, NodeId{header.node}, {}, {}});
+    }
+    return;
+  }
+  ++landings_;
+  worker_->receive(message.bulk, on_reply.place,
+                   {[](void* context, const Status& outcome) {
+                      const std::unique_ptr<Landing> landing(static_cast<Landing*>(context));
+                      landing->client->reply_landed(*landing, outcome);
+                    },
+                    new Landing{this, header, on_reply}});
+}
+
+void Client::reply_landed(Landing& landing, const Status& outcome) {
+  --landings_;
+  if (!outcome.ok() && failure_.ok()) failure_ = outcome;
+  if (!failure_.ok()) return;  // as in on_message
+  landing.on_reply.notify(landing.on_reply.context,
+                          {landing.header.code, NodeId{landing.header.node}, {}, landing.on_reply.place});
 }
 
 void Client::on_endpoint_failure(transport::EndpointId endpoint, const Status& why) {

@@ -5,6 +5,9 @@
 //  2. The charges of requests that are not handled stay within the server's window.
 //  3. Endpoints ≤ nodes, so a job has ranks × nodes of them and not ranks².
 //  4. What must leave has left when `drain` returns: nobody moves this rank's messages while it computes.
+//  5. After a failure nothing is written to the callers' memory any more: while a bulk payload lands there, the worker
+//  is
+//     not progressed again.
 //
 // Threads: any thread, one at a time: every call needs a `Guard`. A thread that waits lets others in between.
 #pragma once
@@ -46,6 +49,7 @@ struct Reply {
 struct OnReply {
   void (*notify)(void* context, const Reply& reply) = nullptr;
   void* context = nullptr;
+  ByteSpan place{};  ///< where a bulk payload of the reply goes; none: it brings none
 };
 
 /// One request on its way out.
@@ -106,7 +110,10 @@ class Client final : public transport::MessageSink {
   /// Requests that the node refused and nobody was told of yet; asking resets it.
   std::uint32_t take_refused(NodeId node);
 
-  bool progress() { return worker_->progress(); }
+  bool progress() {
+    if (landings_ > 0 && !failure_.ok()) return false;
+    return worker_->progress();
+  }
 
   /// Makes progress until `ready()`. Errors: peer_dead; timed_out when `until_ns` (the host's clock) has passed.
   template <typename Ready>
@@ -120,9 +127,8 @@ class Client final : public transport::MessageSink {
     return done ? Status{} : failure_;
   }
 
-  /// Messages and payload bytes sent so far.
+  /// Messages sent so far.
   std::uint64_t messages() const { return messages_.load(std::memory_order_relaxed); }
-  std::uint64_t payload_bytes() const { return payload_bytes_.load(std::memory_order_relaxed); }
   std::size_t endpoint_count() const { return worker_->endpoint_count(); }
 
   transport::Worker& worker() { return *worker_; }
@@ -145,12 +151,18 @@ class Client final : public transport::MessageSink {
     std::uint32_t generation = 1;
     std::uint32_t next_free = 0;
   };
+  // A reply whose bulk payload is landing.
+  struct Landing {
+    Client* client = nullptr;
+    ReplyHeader header;
+    OnReply on_reply;
+  };
   // A worker as the wait policy sees it: before each step, other threads that want the client get it.
   struct Yielding {
     Client& client;
     bool progress() const {
       client.let_others_in();
-      return client.worker_->progress();
+      return client.progress();
     }
     // One who came before this look is seen here; one who comes after it has woken the worker.
     void sleep(std::uint64_t timeout_ns) const {
@@ -162,6 +174,10 @@ class Client final : public transport::MessageSink {
   void let_others_in();
   Status start_flush(Peer& peer);
   void on_message(const transport::Message& message) override;
+  void on_bulk(const transport::BulkMessage& message) override;
+  /// False where it is no reply of our servers.
+  bool read(ByteView front, std::size_t payload_bytes, ReplyHeader& header) const;
+  void reply_landed(Landing& landing, const Status& outcome);
   void on_endpoint_failure(transport::EndpointId endpoint, const Status& why) override;
   void count_write(NodeId node, RequestHeader& header);
   void take_counts(Peer& peer, const ReplyHeader& header);
@@ -179,8 +195,9 @@ class Client final : public transport::MessageSink {
   std::vector<Slot> slots_;      ///< by the low half of a token, less one
   std::uint32_t free_slot_ = 0;  ///< index + 1 of the first free slot; 0: none
   Status failure_;
+  std::size_t landings_ = 0;                   ///< bulk payloads on their way to callers' memory
   std::unique_ptr<transport::Worker> worker_;  ///< goes first: its last completions still find what is above
-  std::atomic<std::uint64_t> messages_{0}, payload_bytes_{0};
+  std::atomic<std::uint64_t> messages_{0};
 };
 
 }  // namespace grapnel::progress

@@ -1,29 +1,12 @@
 // How the server takes one message: check it, execute it or park it, settle the counts.
 #include "base/codec.hpp"
 #include "base/log.hpp"
-#include "progress/server.hpp"
+#include "progress/internal/execution.hpp"
 
 namespace grapnel::progress {
 
-// One request in execution; its answer carries the counts as they will be when it is done.
-class Server::Execution final : public Request {
- public:
-  Execution(Server& server, Origin& origin_state, const RequestHeader& header)
-      : server_(server), origin_state_(origin_state), header_(header) {}
-
-  void answer(ByteView answer_body, ByteView answer_payload, transport::Completion sent) override {
-    server_.reply(origin_state_, ReplyCode::answer, header_.token, origin_state_.handled + 1,
-                  origin_state_.released + header_.charge, answer_body, answer_payload, sent);
-  }
-
- private:
-  Server& server_;
-  Origin& origin_state_;
-  const RequestHeader& header_;
-};
-
-const char* Server::fault_of(const transport::Message& message, RequestHeader& header) const {
-  base::Decoder decoder(message.header);
+const char* Server::fault_of(ByteView front, std::size_t payload_bytes, RequestHeader& header) const {
+  base::Decoder decoder(front);
   const auto read = decoder.get<RequestHeader>();
   if (!read) return "is shorter than a header";
   header = *read;
@@ -36,8 +19,10 @@ const char* Server::fault_of(const transport::Message& message, RequestHeader& h
       return "is no message between servers and names one as its origin";
   }
   if (header.body_bytes != decoder.rest().size()) return "has a body of another length than it says";
-  if (header.payload_bytes != message.payload.size()) return "has a payload of another length than it says";
-  if (header.charge < header.payload_bytes || header.charge > config_.window_bytes) return "has a wrong charge";
+  if (header.payload_bytes != payload_bytes) return "has a payload of another length than it says";
+  if (header.charge < charge_of(payload_bytes) || header.charge > config_.window_bytes) return "has a wrong charge";
+  const bool from_rank = header.origin < launch_.size();
+  if (from_rank && origins_[static_cast<std::size_t>(header.origin)].lost) return "comes after a payload that was lost";
   return nullptr;
 }
 
@@ -49,23 +34,28 @@ void Server::drop(const char* fault) {
 
 void Server::on_message(const transport::Message& message) {
   RequestHeader header;
-  if (const char* fault = fault_of(message, header)) return drop(fault);
+  if (const char* fault = fault_of(message.header, message.payload.size(), header)) return drop(fault);
   if (header.origin >= launch_.size()) {
     return execute_for_server(header, message.header.subspan(sizeof(RequestHeader)), message.payload);
   }
   Origin& origin = origins_[static_cast<std::size_t>(header.origin)];
   origin.path = message.reply_path;
   const ByteView body = message.header.subspan(sizeof(RequestHeader));
+  execute_or_park(origin, handler_for(header, body, false), header, body, message.payload);
+}
+
+const Handler& Server::handler_for(const RequestHeader& header, ByteView body, bool bulk) const {
   const Handler* handler = handlers_.find(header.handler);
   const bool fits = handler != nullptr && body.size() >= handler->least_body_bytes &&
-                    body.size() <= handler->most_body_bytes && (!handler->answers || header.token != 0);
-  if (!fits) {
-    // It came from one of ours, so its sender waits for the count: it must be settled like any other.
-    static const Handler refuse{"an unknown or misshapen request", 0, kMaxBodyBytes, false,
-                                [](Request&) { return Outcome::refused; }};
-    handler = &refuse;
-  }
-  execute_or_park(origin, *handler, header, body, message.payload);
+                    body.size() <= handler->most_body_bytes && (!handler->answers || header.token != 0) &&
+                    (!bulk || handler->place != nullptr);
+  if (fits) return *handler;
+  // It came from one of ours, so its sender waits for the count: it must be settled like any other.
+  static const Handler refuse{.name = "an unknown or misshapen request",
+                              .most_body_bytes = kMaxBodyBytes,
+                              .run = [](Request&) { return Outcome::refused; },
+                              .place = [](Request&) { return ByteSpan{}; }};
+  return refuse;
 }
 
 void Server::execute_or_park(Origin& origin, const Handler& handler, const RequestHeader& header, ByteView body,
@@ -74,7 +64,8 @@ void Server::execute_or_park(Origin& origin, const Handler& handler, const Reque
   if (origin.parked.empty()) {
     const Outcome outcome = execute(origin, handler, header, body, payload, resume);
     if (outcome != Outcome::retry) return settle(origin, handler, header, outcome);
-    ++parked_origins_;
+    origin.retries = true;
+    ++retrying_origins_;
   } else if (origin.held + header.charge > config_.window_bytes) {
     return drop("exceeds its origin's window");
   }
@@ -94,14 +85,15 @@ Outcome Server::execute(Origin& origin, const Handler& handler, const RequestHea
   request.resume = resume;
   const Outcome outcome = handler.run(request);
   resume = request.resume;
-  if (outcome == Outcome::refused) {
-    const auto refused = refused_.fetch_add(1, std::memory_order_relaxed);
-    if (refused < 3 || refused % 10'000 == 0) {
-      base::log_warn("refused {} from rank {}: it fits no memory of this node ({} refused so far)", handler.name,
-                     header.origin, refused + 1);
-    }
-  }
+  if (outcome == Outcome::refused) tell_refusal(handler, header);
   return outcome;
+}
+
+void Server::tell_refusal(const Handler& handler, const RequestHeader& header) {
+  const auto refused = refused_.fetch_add(1, std::memory_order_relaxed);
+  if (refused >= 3 && refused % 10'000 != 0) return;
+  base::log_warn("refused {} from rank {}: it fits no memory of this node ({} refused so far)", handler.name,
+                 header.origin, refused + 1);
 }
 
 // What another server says: one-way, executed at once, counted by its link.

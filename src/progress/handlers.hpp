@@ -24,6 +24,7 @@ class Request {
   Rank origin{};
   ByteView body;
   ByteView payload;
+  std::size_t bulk_bytes = 0;  ///< of a payload that waits at its sender; `payload` is then empty
   std::uint64_t token = 0;
   std::uint64_t resume = 0;  ///< the handler's own mark of how far it came; 0 at first, kept over retries
 
@@ -38,7 +39,8 @@ class Request {
   }
 
   /// Answers the request, once, before `done`. `payload` stays untouched until `sent` (if any) is called or, where it
-  /// is segment memory, as long as the segment lives.
+  /// is segment memory, as long as the segment lives. Longer than kMaxPayloadBytes it goes as bulk: the client has
+  /// named a place of that length.
   virtual void answer(ByteView body, ByteView payload, transport::Completion sent = {}) = 0;
 
  protected:
@@ -52,6 +54,10 @@ struct Handler {
   bool answers = false;  ///< needs a token (a request without one is refused); else a token asks for an acknowledgement
   std::function<Outcome(Request&)> run;
   bool from_servers = false;  ///< takes what other servers send by themselves; its origin is then no rank
+  /// Where a bulk payload goes: memory of `bulk_bytes` that stays valid until `landed` is called, once; or none:
+  /// refused. Null: the handler takes no bulk. It must have nothing to wait for.
+  std::function<ByteSpan(Request&)> place = nullptr;
+  std::function<void(ByteSpan place)> landed = nullptr;
 };
 
 class HandlerTable {

@@ -70,4 +70,11 @@ static_assert(sizeof(RequestHeader) <= sizeof(ReplyHeader));
 /// What every request takes from the window besides its data: bounds the number of small ones.
 inline constexpr std::uint32_t kRequestCharge = 512;
 
+/// The window bytes of a request with this much data, or with this much in its answer. Bulk data lies in no buffer of
+/// the server, so it takes none.
+constexpr std::uint32_t charge_of(std::size_t payload_bytes) {
+  const bool bulk = payload_bytes > transport::kMaxPayloadBytes;
+  return kRequestCharge + (bulk ? 0 : static_cast<std::uint32_t>(payload_bytes));
+}
+
 }  // namespace grapnel::progress

@@ -59,7 +59,7 @@ void Server::run() {
 }
 
 void Server::wait_for_work() {
-  const bool waits_for_a_stripe = parked_origins_ > 0;  // nobody will send a message when it is free
+  const bool waits_for_a_stripe = retrying_origins_ > 0;  // nobody will send a message when it is free
   if (config_.progress == base::ProgressMode::poll || waits_for_a_stripe) {
     waiting_.host().relax();
     if (waits_for_a_stripe) waiting_.host().yield();
@@ -85,22 +85,35 @@ bool Server::look() {
 }
 
 bool Server::retry_parked() {
-  if (parked_origins_ == 0) return false;
+  if (retrying_origins_ == 0) return false;
   bool any = false;
   for (Origin& origin : origins_) {
-    while (!origin.parked.empty()) {
-      Parked& first = origin.parked.front();
-      const Outcome outcome = execute(origin, *first.handler, first.header, first.body, first.payload, first.resume);
-      if (outcome == Outcome::retry) break;
-      const RequestHeader header = first.header;
-      const Handler& handler = *first.handler;
-      origin.held -= header.charge;
-      origin.parked.pop_front();
-      settle(origin, handler, header, outcome);
-      any = true;
-      if (origin.parked.empty()) --parked_origins_;
-    }
+    if (origin.retries) any |= run_parked(origin);
   }
+  return any;
+}
+
+// Executes what is parked until something must wait, and notes what for. True when anything was executed.
+bool Server::run_parked(Origin& origin) {
+  bool any = false;
+  Outcome outcome = Outcome::done;
+  while (!origin.parked.empty() && !origin.landing) {
+    Parked& first = origin.parked.front();
+    outcome = first.bulk.handle != nullptr
+                  ? start_landing(origin, first)
+                  : execute(origin, *first.handler, first.header, first.body, first.payload, first.resume);
+    if (outcome == Outcome::retry) break;
+    const RequestHeader header = first.header;
+    const Handler& handler = *first.handler;
+    origin.held -= header.charge;
+    origin.parked.pop_front();
+    settle(origin, handler, header, outcome);
+    any = true;
+  }
+  const bool retries = !origin.parked.empty() && !origin.landing;
+  if (retries && !origin.retries) ++retrying_origins_;
+  if (!retries && origin.retries) --retrying_origins_;
+  origin.retries = retries;
   return any;
 }
 

@@ -6,10 +6,12 @@
 // nothing to do wait as the progress mode says. Handlers never wait.
 //
 // Invariants:
-//  1. Requests of one origin are executed in the order they came; while one is parked, later ones queue behind it.
+//  1. Requests of one origin are executed in the order they came; while one is parked, or its bulk payload is landing,
+//     later ones queue behind it.
 //  2. `handled` of an origin counts executed requests, never goes back, and is reported with every reply.
 //  3. What an origin can make the server hold is bounded by its window: a request beyond it is dropped.
-//     Memory: ranks × GRAPNEL_WINDOW_BYTES at most, and nothing while no request is parked.
+//     Memory: ranks × GRAPNEL_WINDOW_BYTES at most, and nothing while no request is parked. A bulk payload stays with
+//     its sender until its turn has come and then goes where it belongs.
 //  4. Besides answers there is at most one message of counts in flight per origin, so the server never waits for a
 //     client that waits for it. What it sends to other servers has credits of its own (server_links.hpp).
 //
@@ -90,6 +92,8 @@ class Server final : public transport::MessageSink {
     RequestHeader header;
     Bytes body, payload;
     std::uint64_t resume;
+    transport::BulkHandle bulk{};  ///< none: an ordinary request
+    ByteSpan place{};              ///< of the bulk payload while it is landing
   };
   struct Origin {
     transport::ReplyPath path;
@@ -98,6 +102,9 @@ class Server final : public transport::MessageSink {
     std::uint64_t writes = 0;  ///< counted ones
     std::uint32_t refused = 0;
     bool counts_in_flight = false;
+    bool landing = false;  ///< the first of `parked` waits for its bulk payload …
+    bool retries = false;  ///< … or for a stripe
+    bool lost = false;     ///< a bulk payload of it did not come: what came after is executed no more
     std::deque<Parked> parked;
     Server* server = nullptr;
   };
@@ -109,18 +116,25 @@ class Server final : public transport::MessageSink {
   void wait_for_work();
   bool look();
   void on_message(const transport::Message& message) override;
+  void on_bulk(const transport::BulkMessage& message) override;
   void on_endpoint_failure(transport::EndpointId endpoint, const Status& why) override;
 
   /// Null, or what is wrong with the message.
-  const char* fault_of(const transport::Message& message, RequestHeader& header) const;
+  const char* fault_of(ByteView front, std::size_t payload_bytes, RequestHeader& header) const;
+  /// The handler that the request names, or one that refuses what does not fit it.
+  const Handler& handler_for(const RequestHeader& header, ByteView body, bool bulk) const;
   void drop(const char* fault);
   void execute_for_server(const RequestHeader& header, ByteView body, ByteView payload);
   void execute_or_park(Origin& origin, const Handler& handler, const RequestHeader& header, ByteView body,
                        ByteView payload);
   Outcome execute(Origin& origin, const Handler& handler, const RequestHeader& header, ByteView body, ByteView payload,
                   std::uint64_t& resume);
+  void tell_refusal(const Handler& handler, const RequestHeader& header);
   void settle(Origin& origin, const Handler& handler, const RequestHeader& header, Outcome outcome);
   bool retry_parked();
+  bool run_parked(Origin& origin);
+  Outcome start_landing(Origin& origin, Parked& request);
+  void payload_landed(Origin& origin, const Status& outcome);
   void report_counts(Origin& origin);
   /// Released charges that are worth a report. A client that waits for room has more than its window less the charge of
   /// one request outstanding, so all of it must not stay unreported.
@@ -135,7 +149,7 @@ class Server final : public transport::MessageSink {
   std::vector<Origin> origins_;
   ServerLinks links_;
   std::unique_ptr<transport::Worker> worker_;  ///< goes before the origins: its last completions still find them
-  std::size_t parked_origins_ = 0;
+  std::size_t retrying_origins_ = 0;
   std::uint64_t writes_ = 0;
   std::vector<std::function<bool()>> watchers_;
   Bell* bell_ = nullptr;

@@ -52,7 +52,8 @@ ServerLinks::Letter ServerLinks::compose(HandlerId handler, ByteView body, ByteV
   header.handler = handler;
   header.body_bytes = static_cast<std::uint16_t>(body.size());
   header.origin = launch_.size() + static_cast<std::int32_t>(index(launch_.node()));
-  header.payload_bytes = header.charge = static_cast<std::uint32_t>(payload.size());
+  header.payload_bytes = static_cast<std::uint32_t>(payload.size());
+  header.charge = charge_of(payload.size());
   Bytes front(sizeof header + body.size());
   std::memcpy(front.data(), &header, sizeof header);
   if (!body.empty()) std::memcpy(front.data() + sizeof header, body.data(), body.size());

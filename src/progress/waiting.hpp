@@ -1,10 +1,10 @@
 // The one wait policy: spin shortly, then sleep, and look at the job's health between sleeps.
 //
 // A wait is on one thing: on a worker (its messages) or on a word (another rank's store). It spins for about the cost
-// of a wake-up, and only while no more threads of this node spin than the node's share of the machine's CPUs; then it
-// sleeps in the transport or on the futex, 250 ms at most, and looks whether the job still lives. No clock is read
-// unless there is something to wait for. A wait may have an end: an absolute time of the host's clock, after which it
-// answers timed_out.
+// of a wake-up after the last thing that happened, and only while no more threads of this node spin than the node's
+// share of the machine's CPUs; then it sleeps in the transport or on the futex, 250 ms at most, and looks whether the
+// job still lives. No clock is read unless there is something to wait for. A wait may have an end: an absolute time of
+// the host's clock, after which it answers timed_out.
 #pragma once
 
 #include <algorithm>
@@ -76,6 +76,10 @@ class Waiting {
     Spin& operator=(const Spin&) = delete;
     /// One step; false when it is time to sleep.
     bool step();
+    /// Something happened: what comes next may be as near.
+    void restart() {
+      if (counted_) end_ns_ = waiting_.host_.now_ns() + waiting_.spin_ns_;
+    }
 
    private:
     static constexpr std::uint32_t kStepsPerYield = 32;
@@ -99,10 +103,13 @@ class Waiting {
       {
         Spin spin(*this, until_ns);
         do {
+          bool moved = false;
           while (progress()) {
             if (ready()) return {};
+            moved = true;
           }
           if (ready()) return {};
+          if (moved) spin.restart();
         } while (spin.step());
       }
       GRAPNEL_TRY(launch_.health());

@@ -64,6 +64,12 @@ Status Rma::ask_for_counts(NodeId node, std::uint32_t window) {
 }
 
 Status Rma::fence_messages(const std::vector<NodeId>& nodes, base::FenceKind kind) {
+  GRAPNEL_TRY(wait_for_messages(nodes, kind));
+  return take_refused(nodes);
+}
+
+// Returns when all that was written to the nodes by messages is applied, or refused.
+Status Rma::wait_for_messages(const std::vector<NodeId>& nodes, base::FenceKind kind) {
   const std::uint32_t window = kind == base::FenceKind::serial ? 1 : config_.fence_window;
   std::vector<std::pair<NodeId, std::uint64_t>> dirty;
   for (const NodeId node : nodes) {
@@ -83,12 +89,11 @@ Status Rma::fence_messages(const std::vector<NodeId>& nodes, base::FenceKind kin
       if (kind == base::FenceKind::serial) GRAPNEL_TRY(client_->wait_until([&] { return applied(one); }));
     }
   }
-  GRAPNEL_TRY(client_->wait_until([&] { return std::all_of(dirty.begin(), dirty.end(), applied); }));
-  return refused_writes(nodes);
+  return client_->wait_until([&] { return std::all_of(dirty.begin(), dirty.end(), applied); });
 }
 
-// What these nodes refused since the last call. Complete when their counts cover all writes.
-Status Rma::refused_writes(const std::vector<NodeId>& nodes) {
+// What these nodes refused since the last call: every refusal is told once, by the first fence that covers it.
+Status Rma::take_refused(const std::vector<NodeId>& nodes) {
   Status refused;
   for (const NodeId node : nodes) {
     const std::uint32_t count = client_->take_refused(node) + std::exchange(written_[index(node)].refused, 0);

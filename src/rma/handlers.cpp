@@ -37,7 +37,16 @@ void Handlers::add(progress::HandlerTable& table, progress::HandlerId id, const 
 }
 
 void Handlers::add_to(progress::HandlerTable& table) {
-  add(table, kPutHandler, "put", sizeof(ContiguousBody), false, &Handlers::put);
+  table.add(kPutHandler, {.name = "put",
+                          .least_body_bytes = sizeof(ContiguousBody),
+                          .most_body_bytes = sizeof(ContiguousBody),
+                          .run =
+                              [this](Request& request) {
+                                const auto pin = segments_.pin();
+                                return put(request);
+                              },
+                          .place = [this](Request& request) { return place_of_put(request); },
+                          .landed = [this](ByteSpan place) { segments_.landing_ends(place.data(), place.size()); }});
   add(table, kGetHandler, "get", sizeof(ContiguousBody), true, &Handlers::get);
   add(table, kAccumulateHandler, "accumulate", sizeof(AccumulateBody), false, &Handlers::accumulate);
   add(table, kPutStridedHandler, "strided put", sizeof(StridedBody), false, &Handlers::put_strided);
@@ -61,9 +70,17 @@ progress::Outcome Handlers::put(Request& request) {
   return Outcome::done;
 }
 
+ByteSpan Handlers::place_of_put(Request& request) {
+  const auto pin = segments_.pin();
+  const auto body = request.body_as<ContiguousBody>();
+  if (body.bytes != request.bulk_bytes || !holds(body.address, body.bytes)) return {};
+  segments_.landing_begins(at(body.address), body.bytes);
+  return {at(body.address), body.bytes};
+}
+
 progress::Outcome Handlers::get(Request& request) {
   const auto body = request.body_as<ContiguousBody>();
-  if (body.bytes > transport::kMaxPayloadBytes || !holds(body.address, body.bytes)) return Outcome::refused;
+  if (body.bytes > transport::kMaxBulkBytes || !holds(body.address, body.bytes)) return Outcome::refused;
   // Straight from the segment: it lives until its owner and this origin have freed it together.
   request.answer({}, ByteView(at(body.address), body.bytes));
   return Outcome::done;
@@ -82,11 +99,13 @@ progress::Outcome Handlers::accumulate(Request& request) {
 }
 
 bool Handlers::holds(const StridedBody& body) const {
-  if (!validate(body.shape).ok()) return false;
+  // Nobody sends a message for nothing, and of an empty shape `validate` says nothing.
+  if (!validate(body.shape).ok() || body.bytes == 0) return false;
   const auto total = static_cast<std::uint64_t>(body.shape.total_bytes());
   if (body.first > total || body.bytes > total - body.first || body.bytes > transport::kMaxPayloadBytes) return false;
   const auto [low, high] = extent(body.shape);
-  return holds(body.base + static_cast<std::uint64_t>(low), static_cast<std::uint64_t>(high - low));
+  return holds(body.base + static_cast<std::uint64_t>(low),
+               static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low));
 }
 
 progress::Outcome Handlers::put_strided(Request& request) {

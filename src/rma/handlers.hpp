@@ -1,8 +1,8 @@
 // What the node's server does for remote ranks: the operations on this node's memory, one function each.
 //
 // Every handler checks its addresses against the segments before it touches anything, works on at most one chunk, and
-// never waits: an accumulate that meets a taken stripe remembers how far it came and is tried again.
-// Threads: the server's.
+// never waits: bulk data lands where the handler says while it does other work; an accumulate that meets a taken stripe
+// remembers how far it came and is tried again. Threads: the server's.
 #pragma once
 
 #include "progress/handlers.hpp"
@@ -26,6 +26,7 @@ class Handlers {
   using Request = progress::Request;
 
   Outcome put(Request& request);
+  ByteSpan place_of_put(Request& request);
   Outcome get(Request& request);
   Outcome accumulate(Request& request);
   Outcome put_strided(Request& request);

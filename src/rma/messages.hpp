@@ -7,6 +7,8 @@
 //   vector forms:     payload = runs × VectorRun, then the data (put, accumulate); get: the runs alone
 //   rmw:              body; reply body = the old value
 //
+// A contiguous put's data and a get's reply may be bulk (transport.hpp): then they are as long as the transfer.
+//
 // A strided or vector transfer is cut at exactly GRAPNEL_CHUNK_BYTES of packed data (vector: of runs and data), so it
 // takes ⌈bytes/chunk⌉ messages whatever its rows are.
 #pragma once

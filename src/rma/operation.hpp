@@ -51,7 +51,6 @@ class HandleTable {
   static bool aggregates(const Handle& handle) { return handle.aggregates_; }
   /// The handle is as new; its number may be used again.
   void release(Handle& handle);
-  std::size_t in_use() const { return slots_.size() - free_.size(); }
 
  private:
   struct Slot {

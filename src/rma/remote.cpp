@@ -45,8 +45,18 @@ Status RemotePath::send_plain(NodeId node, Operation& operation, progress::Handl
 
 Status RemotePath::put(NodeId node, Operation& operation, std::uint64_t address, ByteView data,
                        const progress::OnReply& acknowledged) {
+  return put_cut(node, operation, address, data, acknowledged, chunk_bytes_);
+}
+
+Status RemotePath::put_bulk(NodeId node, Operation& operation, std::uint64_t address, ByteView data,
+                            const progress::OnReply& acknowledged) {
+  return put_cut(node, operation, address, data, acknowledged, transport::kMaxBulkBytes);
+}
+
+Status RemotePath::put_cut(NodeId node, Operation& operation, std::uint64_t address, ByteView data,
+                           const progress::OnReply& acknowledged, std::size_t most_bytes) {
   while (!data.empty()) {
-    const std::size_t bytes = std::min(data.size(), chunk_bytes_);
+    const std::size_t bytes = std::min(data.size(), most_bytes);
     const ContiguousBody body{address, bytes};
     const bool last = bytes == data.size();
     GRAPNEL_TRY(send_plain(node, operation, kPutHandler, base::bytes_of(body), data.first(bytes),
@@ -72,8 +82,17 @@ Status RemotePath::accumulate(NodeId node, Operation& operation, const Arithmeti
 }
 
 Status RemotePath::get(NodeId node, Operation& operation, std::uint64_t address, ByteSpan destination) {
+  return get_cut(node, operation, address, destination, chunk_bytes_);
+}
+
+Status RemotePath::get_bulk(NodeId node, Operation& operation, std::uint64_t address, ByteSpan destination) {
+  return get_cut(node, operation, address, destination, transport::kMaxBulkBytes);
+}
+
+Status RemotePath::get_cut(NodeId node, Operation& operation, std::uint64_t address, ByteSpan destination,
+                           std::size_t most_bytes) {
   while (!destination.empty()) {
-    const std::size_t bytes = std::min(destination.size(), chunk_bytes_);
+    const std::size_t bytes = std::min(destination.size(), most_bytes);
     const ContiguousBody body{address, bytes};
     PendingGet* get = take_get(operation, bytes);
     get->base = destination.data();
@@ -136,6 +155,7 @@ Status RemotePath::send_get(NodeId node, progress::HandlerId handler, ByteView b
   order.body = body;
   order.reply_bytes = get->bytes;
   order.on_reply = {reply_arrived, get};
+  if (get->bytes > transport::kMaxPayloadBytes) order.on_reply.place = {get->base, get->bytes};
   ++get->operation->pending;
   return client_.send(node, order).status();
 }
@@ -145,6 +165,8 @@ void RemotePath::reply_arrived(void* context, const progress::Reply& reply) {
   if (reply.code != progress::ReplyCode::answer || reply.payload.size() != get.bytes) {
     get.operation->fail(
         Status(Code::refused, fmt::format("node {} refused a get of {} bytes", index(reply.node), get.bytes)));
+  } else if (get.bytes > transport::kMaxPayloadBytes) {
+    // It landed where it belongs.
   } else if (get.pieces.empty()) {
     unpack(get.base, get.shape, get.first, reply.payload.data(), get.bytes);
   } else {

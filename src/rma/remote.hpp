@@ -24,9 +24,12 @@ class RemotePath {
   /// `acknowledged` (may be empty) is told when the last message is applied, or refused.
   Status put(NodeId node, Operation& operation, std::uint64_t address, ByteView data,
              const progress::OnReply& acknowledged);
+  Status put_bulk(NodeId node, Operation& operation, std::uint64_t address, ByteView data,
+                  const progress::OnReply& acknowledged);
   Status accumulate(NodeId node, Operation& operation, const Arithmetic& arithmetic, std::uint64_t address,
                     ByteView data, const progress::OnReply& acknowledged);
   Status get(NodeId node, Operation& operation, std::uint64_t address, ByteSpan destination);
+  Status get_bulk(NodeId node, Operation& operation, std::uint64_t address, ByteSpan destination);
 
   /// At most a chunk, and the signal behind it, in one message.
   Status put_signal(NodeId node, Operation& operation, std::uint64_t address, ByteView data, const Signal& signal,
@@ -74,6 +77,10 @@ class RemotePath {
   };
   class PieceCursor;
 
+  Status put_cut(NodeId node, Operation& operation, std::uint64_t address, ByteView data,
+                 const progress::OnReply& acknowledged, std::size_t most_bytes);
+  Status get_cut(NodeId node, Operation& operation, std::uint64_t address, ByteSpan destination,
+                 std::size_t most_bytes);
   Status send_plain(NodeId node, Operation& operation, progress::HandlerId handler, ByteView body, ByteView data,
                     const progress::OnReply& acknowledged);
   Status send_packed(NodeId node, progress::HandlerId handler, ByteView body, PackedSend* packed);

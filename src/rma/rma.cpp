@@ -95,9 +95,11 @@ Result<Rma::Way> Rma::route(const StridedTransfer& what) const {
       !std::equal(what.local_shape->count, what.local_shape->count + levels + 1, what.remote_shape->count)) {
     return Status(Code::invalid_argument, "strided: the two sides have different counts");
   }
+  // Unsigned, because nobody has looked yet whether it lies in any memory.
   const Extent touched = extent(*what.remote_shape);
-  return route(static_cast<const std::byte*>(what.remote) + touched.low,
-               static_cast<std::size_t>(touched.high - touched.low), what.target, "strided");
+  const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(what.remote) + static_cast<std::uintptr_t>(touched.low);
+  const std::size_t bytes = static_cast<std::size_t>(touched.high) - static_cast<std::size_t>(touched.low);
+  return route(reinterpret_cast<const void*>(first), bytes, what.target, "strided");
 }
 
 Result<Rma::Way> Rma::route(const VectorTransfer& what) const {

@@ -262,7 +262,8 @@ class Rma {
   Status flush_native(const std::vector<NodeId>& nodes);
   Status fence_messages(const std::vector<NodeId>& nodes, base::FenceKind kind);
   Status ask_for_counts(NodeId node, std::uint32_t window);
-  Status refused_writes(const std::vector<NodeId>& nodes);
+  Status wait_for_messages(const std::vector<NodeId>& nodes, base::FenceKind kind);
+  Status take_refused(const std::vector<NodeId>& nodes);
 
   const base::Config config_;
   launch::Launch& launch_;

@@ -26,12 +26,17 @@ const Rule* rule_of(OperationKind kind, Form form) {
 
 }  // namespace
 
-WireWay Ways::choose(OperationKind kind, Form form, std::size_t row_bytes) const {
+bool Ways::goes_native(OperationKind kind, Form form, std::size_t row_bytes) const {
   const Rule* rule = config_.native_rma ? rule_of(kind, form) : nullptr;
-  if (rule == nullptr) return WireWay::messages;
+  if (rule == nullptr) return false;
   const bool able = kind == OperationKind::put ? fabric_.native_put : fabric_.native_get;
-  const bool long_enough = rule->from_first_byte || row_bytes >= config_.native_row_bytes;
-  return able && long_enough ? WireWay::native : WireWay::messages;
+  return able && (rule->from_first_byte || row_bytes >= config_.native_row_bytes);
+}
+
+WireWay Ways::choose(OperationKind kind, Form form, std::size_t row_bytes) const {
+  if (goes_native(kind, form, row_bytes)) return WireWay::native;
+  const bool may_be_bulk = form == Form::contiguous && (kind == OperationKind::put || kind == OperationKind::get);
+  return may_be_bulk && row_bytes >= config_.bulk_bytes ? WireWay::bulk : WireWay::messages;
 }
 
 std::vector<Ways::Row> Ways::rows() const {
@@ -44,18 +49,17 @@ std::vector<Ways::Row> Ways::rows() const {
                                   {OperationKind::accumulate, "accumulate"},
                                   {OperationKind::rmw, "read-modify-write"}};
   constexpr const char* kForms[] = {"contiguous", "strided", "vector"};
+  constexpr const char* kWays[] = {"messages", "bulk", "native"};
   std::vector<Row> rows;
   for (const Name& operation : kOperations) {
     for (const Form form : {Form::contiguous, Form::strided, Form::vector}) {
       if (operation.kind == OperationKind::rmw && form != Form::contiguous) continue;
       const char* name = kForms[static_cast<int>(form)];
-      const bool native = choose(operation.kind, form, SIZE_MAX) == WireWay::native;
-      if (native && choose(operation.kind, form, 0) != WireWay::native) {
-        rows.push_back({operation.text, name, "0", "messages"});
-        rows.push_back({operation.text, name, std::to_string(config_.native_row_bytes), "native"});
-      } else {
-        rows.push_back({operation.text, name, "0", native ? "native" : "messages"});
-      }
+      const WireWay shortest = choose(operation.kind, form, 0), longest = choose(operation.kind, form, SIZE_MAX);
+      rows.push_back({operation.text, name, "0", kWays[static_cast<int>(shortest)]});
+      if (longest == shortest) continue;
+      const std::size_t from = longest == WireWay::native ? config_.native_row_bytes : config_.bulk_bytes;
+      rows.push_back({operation.text, name, std::to_string(from), kWays[static_cast<int>(longest)]});
     }
   }
   return rows;

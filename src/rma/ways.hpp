@@ -1,6 +1,6 @@
 // Which way a transfer takes over the wire: a table, so that it can be printed, overridden and tested.
 //
-// Overridden by GRAPNEL_NATIVE_RMA (0: messages only) and GRAPNEL_NATIVE_ROW_BYTES.
+// Overridden by GRAPNEL_NATIVE_RMA (0: messages only), GRAPNEL_NATIVE_ROW_BYTES and GRAPNEL_BULK_BYTES.
 // Source: armci-multiprotocol, section 2, figure 2 (active messages or remote copies by request size and shape).
 #pragma once
 
@@ -17,6 +17,7 @@ namespace grapnel::rma {
 
 enum class WireWay {
   messages,  ///< packed, cut at a chunk, executed by the target node's server
+  bulk,      ///< a message whose data goes from memory to memory, once the server has said where
   native,    ///< the fabric's own put or get, row by row
 };
 
@@ -43,6 +44,8 @@ class Ways {
   std::vector<Row> rows() const;
 
  private:
+  bool goes_native(OperationKind kind, Form form, std::size_t row_bytes) const;
+
   const base::Config config_;
   const transport::Capabilities fabric_;
 };

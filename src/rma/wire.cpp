@@ -16,7 +16,8 @@ bool contiguous(const Strided& shape) { return shape.levels == 0; }
 }  // namespace
 
 Status Rma::before_native(NodeId node, std::uint64_t address, std::size_t bytes) {
-  if (!acknowledged(node)) GRAPNEL_TRY(fence_messages({node}, config_.fence));
+  // A refused write before this one is not this one's error: a fence tells of it.
+  if (!acknowledged(node)) GRAPNEL_TRY(wait_for_messages({node}, config_.fence));
   return native_->unflushed(node, address, bytes) ? native_->flush(node) : Status{};
 }
 
@@ -63,10 +64,15 @@ Status Rma::by_wire(const ContiguousTransfer& what, Operation& operation) {
     return by_native(what, operation);
   GRAPNEL_TRY(before_messages(node));
   const ByteView source(static_cast<const std::byte*>(what.local), what.bytes);
+  const ByteSpan destination(static_cast<std::byte*>(what.local), what.bytes);
+  const bool bulk = ways_.choose(what.kind, Form::contiguous, what.bytes) == WireWay::bulk;
   switch (what.kind) {
-    case OperationKind::put: return remote_->put(node, operation, address, source, acknowledgement(node));
+    case OperationKind::put:
+      return bulk ? remote_->put_bulk(node, operation, address, source, acknowledgement(node))
+                  : remote_->put(node, operation, address, source, acknowledgement(node));
     case OperationKind::get:
-      return remote_->get(node, operation, address, ByteSpan(static_cast<std::byte*>(what.local), what.bytes));
+      return bulk ? remote_->get_bulk(node, operation, address, destination)
+                  : remote_->get(node, operation, address, destination);
     default: return remote_->accumulate(node, operation, what.arithmetic, address, source, acknowledgement(node));
   }
 }

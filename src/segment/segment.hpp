@@ -7,7 +7,8 @@
 //
 // Invariants:
 //  1. A granule of the pool belongs to at most one segment; `end_of_granule_` holds its segment's end, or 0.
-//  2. What `contains` grants belongs to no other segment until the last `Pin` taken before is gone.
+//  2. What `contains` grants belongs to no other segment until the last `Pin` taken before is gone, and the last
+//  landing begun under one.
 //  3. A failed allocation leaves nothing behind on any rank, and every member gets the same answer.
 //  4. Memory is zero when it is handed out, whatever was written to its addresses since it was last given back.
 //
@@ -33,6 +34,7 @@
 #include "os/descriptor.hpp"
 #include "os/host.hpp"
 #include "os/shared_memory.hpp"
+#include "segment/landings.hpp"
 #include "segment/pin_lock.hpp"
 #include "segment/range_allocator.hpp"
 #include "transport/transport.hpp"
@@ -100,6 +102,15 @@ class SegmentTable {
   using Pin = std::shared_lock<PinLock>;
   Pin pin() const { return Pin(withdraw_lock_); }
 
+  /// A bulk payload begins to land in a segment: under a Pin, after `contains`. That memory belongs to no other segment
+  /// until `landing_ends` with the same range; the Pin need not be kept.
+  void landing_begins(const void* place, std::size_t bytes) {
+    landings_.begin(reinterpret_cast<std::uintptr_t>(place), bytes);
+  }
+  void landing_ends(const void* place, std::size_t bytes) {
+    landings_.end(reinterpret_cast<std::uintptr_t>(place), bytes);
+  }
+
   /// The segment of another node that holds [address, address+bytes) of that node, or null; also null for an allocation
   /// of which this rank is no member. Stays valid until the allocation is freed. Any thread.
   const RemoteRegion* find_remote(NodeId node, std::uintptr_t address, std::size_t bytes) const;
@@ -147,6 +158,7 @@ class SegmentTable {
   std::atomic<std::uintptr_t>* end_of_granule_;  ///< in `files_.table`, by granule: its segment's end as offset, or 0
   RangeAllocator ranges_;
   mutable PinLock withdraw_lock_;
+  Landings landings_;
   mutable std::shared_mutex remote_mutex_;                      ///< guards remote_; nobody waits or yields under it
   std::vector<std::map<std::uintptr_t, RemoteRegion>> remote_;  ///< by node, by begin
   std::map<LiveKey, std::unique_ptr<Live>> live_;

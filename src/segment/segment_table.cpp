@@ -61,6 +61,7 @@ SegmentTable::SegmentTable(launch::Launch& launch, launch::Exchange& exchange, o
       end_of_granule_(static_cast<std::atomic<std::uintptr_t>*>(files_.table.address())),
       ranges_(launch, host),
       withdraw_lock_(launch, host),
+      landings_(launch, host),
       remote_(launch.nodes().node_count()) {}
 
 SegmentTable::~SegmentTable() {
@@ -98,6 +99,10 @@ Status SegmentTable::give_back(const Live& live) {
       end_of_granule_[(live.range_offset + at) / os::kPoolGranuleBytes].store(0, std::memory_order_relaxed);
     }
   }
+  // Nothing lands where the callers kept the rule that their operations are complete. Where the job has ended, the rest
+  // of a payload meets memory that nobody reads.
+  const std::uintptr_t begin = pool_base_ + live.range_offset;
+  landings_.wait_until_clear(begin, begin + live.range_bytes, [this] { return !launch_.health().ok(); });
   GRAPNEL_TRY(os::release_shared_file(files_.memory, live.range_offset, live.range_bytes));
   return ranges_.free(live.range_offset, live.range_bytes);
 }

@@ -12,9 +12,9 @@
 // Threads: `send` and `receive` by one thread of a rank at a time.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <map>
+#include <tuple>
 #include <vector>
 
 #include "grapnel/status.hpp"
@@ -32,7 +32,9 @@ struct Subject {
   std::uint64_t sequence = 0;
   std::uint32_t step = 0;
 
-  auto operator<=>(const Subject&) const = default;
+  bool operator<(const Subject& other) const {
+    return std::tie(group, sequence, step) < std::tie(other.group, other.sequence, other.step);
+  }
 };
 
 class Letters {
@@ -56,7 +58,7 @@ class Letters {
   struct Name {
     Subject subject;
     Rank from{};
-    auto operator<=>(const Name&) const = default;
+    bool operator<(const Name& other) const { return std::tie(subject, from) < std::tie(other.subject, other.from); }
   };
   struct Message {
     Bytes content;

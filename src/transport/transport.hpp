@@ -7,8 +7,12 @@
 // Order: messages of one endpoint arrive in the order sent. Nothing is promised between endpoints, between messages
 // and native puts and gets, or among native puts and gets.
 //
-// Delivery: happens inside `progress` of the receiving worker, by MessageSink. A sink may send and reply from there,
-// but not call `progress`, `connect` or `sleep`.
+// Delivery: happens inside `progress` of the receiving worker, by MessageSink. A sink may send, reply, `receive` and
+// `decline` from there, but not call `progress`, `connect` or `sleep`.
+//
+// Bulk: a message with a payload of more than kMaxPayloadBytes is announced, in its place among the messages; the
+// payload stays with the sender until the receiver names the memory where it belongs, and goes there without a copy in
+// between. It needs both sides' `progress`. Messages behind the announcement do not wait for the payload.
 //
 // Errors: a peer that is gone fails its endpoint: pending completions get the failure, the sink is told once.
 #pragma once
@@ -25,8 +29,10 @@ namespace grapnel::transport {
 
 /// A header travels with every message; it is copied by `send`, so it may live on the caller's stack.
 inline constexpr std::size_t kMaxHeaderBytes = 512;
-/// Payload of one message at most.
+/// Payload of a message that is delivered whole; what is longer is bulk.
 inline constexpr std::size_t kMaxPayloadBytes = 128 * 1024;
+/// Payload of one bulk message at most.
+inline constexpr std::size_t kMaxBulkBytes = std::size_t{1} << 30;
 
 enum class EndpointId : std::uint32_t {};
 
@@ -42,10 +48,25 @@ struct Message {
   ReplyPath reply_path;
 };
 
+/// A bulk payload that waits at its sender. Named once, in `receive` or `decline` of the worker whose sink got it, at
+/// any time while that worker lives, also when the sender is gone by then.
+struct BulkHandle {
+  void* handle = nullptr;
+};
+
+/// What was announced; the header's view ends when the sink returns.
+struct BulkMessage {
+  ByteView header;
+  std::size_t payload_bytes = 0;
+  ReplyPath reply_path;
+  BulkHandle bulk;
+};
+
 class MessageSink {
  public:
   virtual ~MessageSink() = default;
   virtual void on_message(const Message& message) = 0;
+  virtual void on_bulk(const BulkMessage& message) = 0;
   virtual void on_endpoint_failure(EndpointId endpoint, const Status& why) = 0;
 };
 
@@ -83,10 +104,17 @@ class Worker {
   /// An endpoint to the worker with that address. The wire-up goes on in the background. Errors: system.
   virtual Result<EndpointId> connect(ByteView address) = 0;
 
-  /// Sends a message. `payload` stays untouched until `done` or the completion.
+  /// Sends a message; a bulk one where the payload is longer than kMaxPayloadBytes. `payload` stays untouched until
+  /// `done` or the completion; a bulk message's completes when the receiver has it or has declined it.
   virtual Result<Sent> send(EndpointId to, ByteView header, ByteView payload, Completion completion) = 0;
   /// The same, along the way a message came.
   virtual Result<Sent> reply(ReplyPath to, ByteView header, ByteView payload, Completion completion) = 0;
+
+  /// Lets a bulk payload land in `place`, which has its length and belongs to the worker until `landed` is called: from
+  /// `progress`, once. Landed with an error: any part of it may have been written.
+  virtual void receive(BulkHandle bulk, ByteSpan place, Completion landed) = 0;
+  /// Does without a bulk payload. Its sender's operation ends well all the same.
+  virtual void decline(BulkHandle bulk) = 0;
 
   /// Native put and get; only where `Capabilities` says so. A put is complete at the target after `flush`.
   virtual Result<Sent> put(EndpointId to, ByteView local, std::uintptr_t remote_address, const RemoteKey& key,
@@ -95,8 +123,8 @@ class Worker {
                            Completion completion) = 0;
   virtual Result<std::unique_ptr<RemoteKey>> import_key(EndpointId endpoint, ByteView key) = 0;
 
-  /// Completes when everything sent on the endpoint has left this process and its native puts are complete at the
-  /// target. `done` at once when there is nothing to wait for. At most one may be pending per endpoint.
+  /// Completes when everything sent on the endpoint, bulk payloads too, has left this process and its native puts are
+  /// complete at the target. `done` at once when there is nothing to wait for. At most one may be pending per endpoint.
   virtual Result<Sent> flush(EndpointId endpoint, Completion completion) = 0;
 
   /// Handles what has arrived and moves what waits to leave. True when anything happened.

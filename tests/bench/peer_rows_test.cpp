@@ -18,7 +18,8 @@ const PeerRow& row_named(PeerPlace place, const std::string& name) {
   return *found;
 }
 
-void add(PeerValues& values, const std::string& program, const std::string& operation, std::vector<double> rounds) {
+void add(PeerValues& values, const std::string& program, const std::string& operation,
+         const std::vector<double>& rounds) {
   for (const double value : rounds) {
     EXPECT_TRUE(values.take(program, "peer-row " + operation + " " + std::to_string(value)));
   }

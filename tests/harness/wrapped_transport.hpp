@@ -23,6 +23,10 @@ class PassingWorker : public transport::Worker {
                                 transport::Completion completion) override {
     return worker_->reply(to, header, payload, completion);
   }
+  void receive(transport::BulkHandle bulk, ByteSpan place, transport::Completion landed) override {
+    worker_->receive(bulk, place, landed);
+  }
+  void decline(transport::BulkHandle bulk) override { worker_->decline(bulk); }
   Result<transport::Sent> put(transport::EndpointId to, ByteView local, std::uintptr_t remote,
                               const transport::RemoteKey& key, transport::Completion completion) override {
     return worker_->put(to, local, remote, key, completion);

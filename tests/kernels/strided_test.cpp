@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "kernels/memory.hpp"
-#include "rma/kernels/accumulate.hpp"
 
 namespace grapnel::rma {
 namespace {
@@ -154,68 +153,6 @@ TEST_F(StridedKernels, CopyBetweenShapes) {
     copy_strided(to.base, shape, from.base, other);
     ASSERT_EQ(expected, to.memory.content()) << describe(other);
   });
-}
-
-/// Random bytes of which no float is a NaN or an infinity: which of two NaNs a sum keeps is not said.
-void tame(std::byte* bytes, std::size_t count) {
-  for (std::size_t i = 3; i < count; i += 4) bytes[i] &= std::byte{0x3f};
-}
-
-std::vector<std::byte> tame_bytes(std::size_t count, base::Random& random) {
-  auto bytes = kernels_test::random_bytes(count, random);
-  tame(bytes.data(), count);
-  return bytes;
-}
-
-/// The naive accumulate of one element at a time.
-void add_naively(ElementType type, std::byte* to, const std::byte* from, const void* scale) {
-  accumulate(type, to, from, element_bytes(type), scale);
-}
-
-constexpr ElementType kTypes[] = {ElementType::int32,   ElementType::int64,     ElementType::float32,
-                                  ElementType::float64, ElementType::complex64, ElementType::complex128};
-
-TEST_F(StridedKernels, AccumulatePackedAtRandomCuts) {
-  for (const ElementType type : kTypes) {
-    const std::size_t element = element_bytes(type);
-    rounds(60, static_cast<std::int64_t>(element), [&](const Strided& shape) {
-      Field field(shape, random_);
-      const auto offsets = naive_offsets(shape);
-      tame(field.base + field.touched.low, static_cast<std::size_t>(field.touched.high - field.touched.low));
-      const auto packed = tame_bytes(offsets.size(), random_);
-      const auto scale = tame_bytes(16, random_);
-      std::vector<std::byte> expected = field.memory.content();
-      for (std::size_t i = 0; i < packed.size(); i += element) {
-        add_naively(type, expected.data() + field.index(offsets[i]), packed.data() + i, scale.data());
-      }
-      for (std::size_t first = 0; first < packed.size();) {
-        const std::size_t bytes = std::min(packed.size() - first, random_.between(1, 90) * element);
-        accumulate_packed(type, scale.data(), field.base, shape, first, packed.data() + first, bytes);
-        first += bytes;
-      }
-      ASSERT_EQ(expected, field.memory.content());
-    });
-  }
-}
-
-TEST_F(StridedKernels, AccumulateBetweenShapes) {
-  for (const ElementType type : kTypes) {
-    const std::size_t element = element_bytes(type);
-    rounds(60, static_cast<std::int64_t>(element), [&](const Strided& shape) {
-      const Strided other = restrided(shape, random_, static_cast<std::int64_t>(element));
-      Field to(shape, random_), from(other, random_);
-      const auto to_offsets = naive_offsets(shape), from_offsets = naive_offsets(other);
-      tame(to.base + to.touched.low, static_cast<std::size_t>(to.touched.high - to.touched.low));
-      tame(from.base + from.touched.low, static_cast<std::size_t>(from.touched.high - from.touched.low));
-      const auto scale = tame_bytes(16, random_);
-      std::vector<std::byte> expected = to.memory.content();
-      for (std::size_t i = 0; i < to_offsets.size(); i += element) {
-        add_naively(type, expected.data() + to.index(to_offsets[i]), from.base + from_offsets[i], scale.data());
-      }
-      accumulate_strided(type, scale.data(), to.base, shape, from.base, other);
-      ASSERT_EQ(expected, to.memory.content());
-    });
-  }
 }
 
 TEST_F(StridedKernels, RunsCoverTheRangeInOrder) {

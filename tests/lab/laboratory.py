@@ -32,8 +32,8 @@ def skip_unless_permitted():
 
 
 def lab(*words, timeout=60, **more):
-    return subprocess.run([LAB, *map(str, words)], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=timeout,
-                          check=False, **more)
+    return subprocess.run([LAB, *map(str, words)], capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                          timeout=timeout, check=False, **more)
 
 
 class Laboratory:
@@ -65,8 +65,8 @@ class Laboratory:
     def start(self, name, *words, **more):
         """A command of the lab that goes on: run or exec."""
         command = [LAB, name, "--lab", str(self.number), *map(str, words)]
-        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                **more)
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                text=True, **more)
 
     def processes(self):
         found = [process for host in self.hosts for process in processes_in(host)]

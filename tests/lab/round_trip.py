@@ -1,4 +1,4 @@
-"""Round trips of a datagram: `serve` answers them, an address sends 100 and prints the smallest and the median, in us."""
+"""Round trips of a datagram: `serve` answers; an address sends 100 and prints the smallest and the median, in us."""
 
 import socket
 import statistics

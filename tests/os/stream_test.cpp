@@ -52,6 +52,28 @@ TEST(Stream, KilledPeerIsSeenAtOnce) {
   child.wait();
 }
 
+TEST(Stream, LastPacketComesEvenIfTheOtherEndReadNothing) {
+  const std::string name = test::unique_name("stream");
+  const std::string heard = test::unique_name("heard");
+  auto listener = Listener::listen(name);
+  auto gate = Listener::listen(heard);
+  test::Child child([&] {
+    auto connection = Connection::connect(name, kSecond_ns);
+    // What the parent sends is under way here, unread, when this end closes.
+    auto sent = Connection::connect(heard, 10 * kSecond_ns);
+    return sent.ok() && sent->receive(10 * kSecond_ns).ok() && connection->send(text("last"), kSecond_ns).ok();
+  });
+  auto connection = listener->accept(10 * kSecond_ns);
+  ASSERT_TRUE(connection->send(text("unread"), kSecond_ns).ok());
+  auto told = gate->accept(10 * kSecond_ns);
+  ASSERT_TRUE(told->send(text("go"), kSecond_ns).ok());
+  EXPECT_EQ(child.wait(), 0);
+  const auto last = connection->receive(kSecond_ns);
+  ASSERT_TRUE(last.ok()) << last.status().to_string();
+  EXPECT_EQ(words_of(*last), "last");
+  EXPECT_EQ(connection->receive(kSecond_ns).status().code(), Code::peer_dead);
+}
+
 TEST(Stream, ConnectWaitsForTheListener) {
   const std::string name = test::unique_name("stream");
   test::Child child([&] {

@@ -1,7 +1,7 @@
 """Runs one command to its end or its time limit, and sees to it that nothing of it is left.
 
-What was started is known by its process group, and by a variable in its environment: launchers give their ranks groups of
-their own, but they keep the environment.
+What was started is known by its process group, and by a variable in its environment: launchers give their ranks
+groups of their own, but they keep the environment.
 """
 
 import collections

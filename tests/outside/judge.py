@@ -1,7 +1,7 @@
 """Did a program pass? By its exit code, and by what it printed: some suites print a failure and exit with 0.
 
-A line tells of a failure when a fail pattern matches it after everything harmless was taken out of it: the program's own
-name, "0 errors", "no failures", "errors: none", "error handling", "maximum error 1.2e-15".
+A line tells of a failure when a fail pattern matches it after everything harmless was taken out of it: the program's
+own name, "0 errors", "no failures", "errors: none", "error handling", "maximum error 1.2e-15".
 """
 
 import re
@@ -21,14 +21,22 @@ FAIL_PATTERNS = (
 
 _TROUBLE = r"(?:errors?|fail(?:ed|ures?)?|mis-?match(?:es)?|aborts?|aborted|wrong|incorrect)"
 _THINGS = r"(?:(?:tests?|cases?|checks?|values?|elements?|total|of them|ranks?|programs?)\s+)?"
+_BEING = r"(?:(?:are|is|were|was|have|has)\s+)?"
 HARMLESS_PATTERNS = (
-    rf"(?<![\w.-])(?:0|none)\s*(?:/|of|out of)\s*(?:\d+\s+|the\s+)?{_THINGS}(?:(?:are|is|were|was|have|has)\s+)?{_TROUBLE}\b",
+    rf"(?<![\w.-])(?:0|none)\s*(?:/|of|out of)\s*(?:\d+\s+|the\s+)?{_THINGS}{_BEING}{_TROUBLE}\b",
     rf"(?<![\w.-])(?:no|0|zero|without(?: any)?)\s+{_THINGS}{_TROUBLE}\b",
     rf"\b(?:never|nothing|none|(?:does|did|do|has|have) not|didn't|doesn't)\s+(?:has\s+|have\s+)?{_TROUBLE}\b",
     rf"\b{_TROUBLE}(?:\s+(?:count|tests?|number|total|found|detected))?\s*[:=]?\s*(?:0+|none|no)(?![\w.])",
     r"\berror[- ](?:handl\w*|check\w*|codes?|class(?:es)?|tolerance|bounds?|messages?|threshold)\b",
     r"\b(?:check\w*|test\w*|look\w*|watch\w*)\s+(?:for|of|on)\s+(?:errors?|failures?|assertions?)\b",
     r"\b(?:expected|intended|deliberate)\s+(?:errors?|failures?|aborts?)\b",
+)
+
+# What Open MPI's mpirun says of itself: a race that it lost against its own child, and that a program's exit code was
+# not 0, which is judged anyway.
+LAUNCHER_PATTERNS = (
+    r"^\[[^\]]*\] plm:rsh: Warning: setpgid\b.*",
+    r"^a non-zero exit code\. Per user-direction, the job has been aborted\.",
 )
 
 # "error" beside a number is often a measure of accuracy; so small a one is none.
@@ -45,7 +53,7 @@ class Judge:
     def __init__(self, fail=(), harmless=(), must_print=None, use_defaults=True):
         defaults = (FAIL_PATTERNS, HARMLESS_PATTERNS) if use_defaults else ((), ())
         self.fail = [compiled(pattern) for pattern in (*defaults[0], *fail)]
-        self.harmless = [compiled(pattern) for pattern in (*defaults[1], *harmless)]
+        self.harmless = [compiled(pattern) for pattern in (*LAUNCHER_PATTERNS, *defaults[1], *harmless)]
         self.must_print = compiled(must_print) if must_print else None
 
     def tells_failure(self, line, names=()):

@@ -69,8 +69,8 @@ def is_program(path, scripts):
 
 
 def find(folder, only=(), skip=(), scripts=False):
-    """The programs below the folder, by name relative to it. `only`, `skip`: patterns of the shell for that name, or for
-    its last part."""
+    """The programs below the folder, by name relative to it. `only`, `skip`: patterns of the shell for that name, or
+    for its last part."""
     found = []
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(set(folders) - PASSED_OVER_FOLDERS)

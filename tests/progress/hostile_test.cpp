@@ -21,7 +21,7 @@ class Attacker {
   // An envelope that is no envelope: dropped before anybody looks inside.
   void send_broken() {
     Bytes header(random_.below(transport::kMaxHeaderBytes + 1));
-    Bytes payload(random_.below(2000));
+    Bytes payload(some_length(2000));
     fill(header);
     fill(payload);
     progress::RequestHeader front = sound_front(rma::kPutHandler, sizeof(rma::ContiguousBody), payload.size());
@@ -32,7 +32,7 @@ class Attacker {
       case 2: front.secret ^= 1 + random_.below(UINT64_MAX); break;
       case 3: front.origin = static_cast<std::int32_t>(random_.chance(0.5) ? -1 : parts_.launch->size()); break;
       case 4: front.payload_bytes += 1 + static_cast<std::uint32_t>(random_.below(100)); break;
-      case 5: front.charge = random_.chance(0.5) ? static_cast<std::uint32_t>(payload.size()) - 1 : UINT32_MAX; break;
+      case 5: front.charge = random_.chance(0.5) ? progress::charge_of(payload.size()) - 1 : UINT32_MAX; break;
     }
     if (!header.empty() && random_.chance(0.8)) {
       base::Encoder encoder;
@@ -48,7 +48,7 @@ class Attacker {
   // A sound envelope of ours with a request that must be refused.
   void send_wrong() {
     progress::Order order;
-    Bytes body, payload(random_.below(3000));
+    Bytes body, payload(some_length(3000));
     fill(payload);
     order.handler = static_cast<progress::HandlerId>(random_.below(12));
     if (order.handler == progress::kCountsHandler || order.handler == 11) order.handler = 60;  // nobody registered
@@ -78,7 +78,7 @@ class Attacker {
  private:
   bool is_sound(const progress::RequestHeader& front, std::size_t payload_bytes) const {
     return front.secret == parts_.launch->job_secret() && front.origin >= 0 && front.origin < parts_.launch->size() &&
-           front.payload_bytes == payload_bytes && front.charge >= payload_bytes &&
+           front.payload_bytes == payload_bytes && front.charge >= progress::charge_of(payload_bytes) &&
            front.charge <= parts_.config.window_bytes;
   }
 
@@ -133,7 +133,13 @@ class Attacker {
     return body;
   }
 
+  // Now and then more than a message takes, so that it is announced and waits.
+  std::size_t some_length(std::size_t most) {
+    return random_.chance(0.01) ? transport::kMaxPayloadBytes + 1 + random_.below(50'000) : random_.below(most);
+  }
+
   void fill(Bytes& bytes) {
+    if (bytes.size() > transport::kMaxPayloadBytes) return bytes.assign(bytes.size(), std::byte{0xee});
     for (std::byte& one : bytes) one = static_cast<std::byte>(random_.next());
   }
 
@@ -141,8 +147,8 @@ class Attacker {
     progress::Client::Guard guard(*parts_.client);
     const auto endpoint = parts_.client->endpoint(NodeId{0});
     ASSERT_TRUE(endpoint.ok());
-    ASSERT_TRUE(parts_.client->worker().send(*endpoint, header, payload, {}).ok());
-    EXPECT_OK(parts_.client->drain(NodeId{0}));  // the payload is on this stack
+    ASSERT_TRUE(parts_.client->worker().send(*endpoint, header, payload, {}).ok());  // bulk: it is declined
+    EXPECT_OK(parts_.client->drain(NodeId{0}));                                      // the payload is on this stack
   }
 
   Runtime::Implementation& parts_;

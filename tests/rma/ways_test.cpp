@@ -9,9 +9,24 @@ namespace {
 constexpr transport::Capabilities fabric(bool put, bool get) { return {{}, put, get, true}; }
 
 TEST(Ways, MessagesWhereTheFabricHasNothing) {
-  const Ways ways(base::Config{}, fabric(false, false));
+  const base::Config config;
+  const Ways ways(config, fabric(false, false));
   EXPECT_FALSE(ways.any_native());
-  for (const auto& row : ways.rows()) EXPECT_EQ(row.way, "messages") << row.operation << " " << row.form;
+  for (const auto& row : ways.rows()) {
+    const bool long_copy = row.form == "contiguous" && row.from_row_bytes == std::to_string(config.bulk_bytes);
+    EXPECT_EQ(row.way, long_copy ? "bulk" : "messages") << row.operation << " " << row.form;
+  }
+}
+
+TEST(Ways, LongCopiesGoInBulkAndNothingElseDoes) {
+  base::Config config;
+  config.bulk_bytes = 200'000;
+  const Ways ways(config, fabric(false, false));
+  EXPECT_EQ(ways.choose(OperationKind::put, Form::contiguous, 200'000), WireWay::bulk);
+  EXPECT_EQ(ways.choose(OperationKind::get, Form::contiguous, 200'000), WireWay::bulk);
+  EXPECT_EQ(ways.choose(OperationKind::put, Form::contiguous, 199'999), WireWay::messages);
+  EXPECT_EQ(ways.choose(OperationKind::accumulate, Form::contiguous, 1 << 20), WireWay::messages);
+  EXPECT_EQ(ways.choose(OperationKind::put, Form::strided, 1 << 20), WireWay::messages);
 }
 
 TEST(Ways, LongRowsGoNativeAndShortOnesArePacked) {
@@ -20,7 +35,7 @@ TEST(Ways, LongRowsGoNativeAndShortOnesArePacked) {
   EXPECT_EQ(ways.choose(OperationKind::put, Form::contiguous, 1), WireWay::native);
   EXPECT_EQ(ways.choose(OperationKind::put, Form::strided, config.native_row_bytes), WireWay::native);
   EXPECT_EQ(ways.choose(OperationKind::put, Form::strided, config.native_row_bytes - 1), WireWay::messages);
-  EXPECT_EQ(ways.choose(OperationKind::get, Form::contiguous, 1 << 20), WireWay::messages);  // put only
+  EXPECT_EQ(ways.choose(OperationKind::get, Form::contiguous, 1 << 17), WireWay::messages);  // put only
   EXPECT_EQ(ways.choose(OperationKind::accumulate, Form::contiguous, 1 << 20), WireWay::messages);
   EXPECT_EQ(ways.choose(OperationKind::put, Form::vector, 1 << 20), WireWay::messages);
 }

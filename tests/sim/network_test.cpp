@@ -20,6 +20,7 @@ namespace {
 
 using base::kMicrosecond_ns;
 using base::kMillisecond_ns;
+using transport::BulkMessage;
 using transport::Completion;
 using transport::EndpointId;
 using transport::Message;
@@ -43,6 +44,7 @@ class Peer : public transport::MessageSink {
     }
   }
 
+  void on_bulk(const BulkMessage&) override { ADD_FAILURE() << "nobody sends bulk here"; }
   void on_message(const Message& message) override {
     got.push_back(*base::Decoder(message.header).get<Numbered>());
     payloads.emplace_back(message.payload.begin(), message.payload.end());
@@ -444,6 +446,7 @@ TEST(Network, TrafficIsCountedExactly) {
 
 class Nobody : public transport::MessageSink {
   void on_message(const Message&) override {}
+  void on_bulk(const BulkMessage&) override {}
   void on_endpoint_failure(EndpointId, const Status&) override {}
 };
 

@@ -17,6 +17,8 @@
 
 namespace grapnel::testing {
 
+using transport::BulkHandle;
+using transport::BulkMessage;
 using transport::Completion;
 using transport::EndpointId;
 using transport::Message;
@@ -41,6 +43,13 @@ inline bool is_pattern(ByteView bytes, std::uint64_t seed) {
   return bytes.empty() || std::memcmp(bytes.data(), expected.data(), bytes.size()) == 0;
 }
 
+struct BulkLetter {
+  Bytes header;
+  std::size_t bytes = 0;
+  ReplyPath reply_path;
+  BulkHandle bulk;
+};
+
 struct Letter {
   Bytes header;
   Bytes payload;
@@ -60,11 +69,25 @@ class Mailbox final : public transport::MessageSink {
                        .payload = {message.payload.begin(), message.payload.end()},
                        .reply_path = message.reply_path});
   }
+  void on_bulk(const BulkMessage& message) override {
+    ++announced;
+    if (handle_bulk) {
+      handle_bulk(message);
+      return;
+    }
+    bulk_letters.push_back({.header = {message.header.begin(), message.header.end()},
+                            .bytes = message.payload_bytes,
+                            .reply_path = message.reply_path,
+                            .bulk = message.bulk});
+  }
   void on_endpoint_failure(EndpointId endpoint, const Status& why) override { failures.emplace_back(endpoint, why); }
 
   std::size_t arrived = 0;
   std::deque<Letter> letters;
   std::function<void(const Message&)> handle;
+  std::size_t announced = 0;
+  std::deque<BulkLetter> bulk_letters;
+  std::function<void(const BulkMessage&)> handle_bulk;
   std::vector<std::pair<EndpointId, Status>> failures;
 };
 

@@ -37,6 +37,7 @@ class WorkerWire final : public Wire, private transport::MessageSink {
   std::size_t under_way() const override { return under_way_; }
 
  private:
+  void on_bulk(const transport::BulkMessage&) override { std::abort(); }  // nothing here is that long
   void on_message(const transport::Message& message) override { Wire::on_message(message.header, message.payload); }
   void on_endpoint_failure(transport::EndpointId, const Status& why) override {
     std::fprintf(stderr, "%s\n", why.to_string().c_str());

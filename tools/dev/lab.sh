@@ -18,7 +18,8 @@ as_root_with_environment() {
 command_lab() {
   local preset mpi cc build_dir rest
   # The delay line is only built for a lab that may need it.
-  if [ "${1-}" = up ] && ! is_one_of --help "$@" && ! is_one_of -h "$@" && [[ " $* " == *" --delay"* || " $* " == *" line "* ]]; then
+  if [ "${1-}" = up ] && [[ " $* " == *" --delay"* || " $* " == *" --wire"* ]] &&
+    ! is_one_of --help "$@" && ! is_one_of -h "$@"; then
     parse_build_options options
     build_tree lab_delay_line >&2
   fi

@@ -86,7 +86,7 @@ class Neighbours {
 
 class DelayLine {
  public:
-  DelayLine(std::int64_t delay_ns, std::vector<int> devices) : delay_ns_(delay_ns) {
+  DelayLine(std::int64_t delay_ns, const std::vector<int>& devices) : delay_ns_(delay_ns) {
     for (const int device : devices) polled_.push_back({device, POLLIN, 0});
   }
 
@@ -200,7 +200,7 @@ int main(int count, char** words) {
   fmt::print("ready\n");
   std::fflush(stdout);
   ::close(STDOUT_FILENO);
-  DelayLine line(delay_ns, std::move(devices));
+  DelayLine line(delay_ns, devices);
   if (!line.run()) return complain(fmt::format("cannot wait: {}", std::strerror(errno)));
   fmt::print(stderr, "lab-delay-line: a device is gone; {} frames found no room in all\n", line.lost());
   return 0;

@@ -11,7 +11,8 @@ AGENT = Path(__file__).resolve().parent / "agent"
 LAUNCHERS = ("openmpi", "mpich", "grapnel")
 
 # What a user sets for a job, and Open MPI leaves at home unless it is named. Hydra takes everything along.
-PASSED_PREFIXES = ("GRAPNEL_", "ARMCI_", "COMEX_", "GA_", "MPIR_", "MPICH_", "UCX_", "ASAN_", "LSAN_", "TSAN_", "UBSAN_")
+PASSED_PREFIXES = ("GRAPNEL_", "ARMCI_", "COMEX_", "GA_", "MPIR_", "MPICH_", "UCX_", "ASAN_", "LSAN_", "TSAN_",
+                   "UBSAN_")
 PASSED_NAMES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "OMP_NUM_THREADS")
 
 

@@ -15,8 +15,8 @@ import time
 from pathlib import Path
 
 import kernel
-from place import (LAST_NUMBER, NAMESPACES, STATE, LabError, Place, command, identity, known_places, processes_in, same_process,
-                   state_of)
+from place import (LAST_NUMBER, NAMESPACES, STATE, LabError, Place, command, identity, known_places, processes_in,
+                   same_process, state_of)
 
 DELAY_LINE = "delay line"
 DELAY_LINE_MTU = 9000
@@ -59,7 +59,8 @@ def names_of(place, count):
 def check_subnet_is_free(place):
     for line in ip("-o", "-4", "addr", "show").stdout.splitlines():
         if f" {place.front_address.rsplit('.', 1)[0]}." in line:
-            raise LabError(f"addresses of {place.subnet} are in use by '{line.split()[1]}': choose another number with --lab")
+            raise LabError(f"addresses of {place.subnet} are in use by '{line.split()[1]}': "
+                           "choose another number with --lab")
 
 
 def make_host(place, index):
@@ -132,7 +133,8 @@ def kernel_has_netem():
     if ip("link", "add", name, "type", "veth", "peer", "name", f"{name}x", may_fail=True).returncode:
         return False
     try:
-        return command("tc", "qdisc", "add", "dev", name, "root", "netem", "delay", "1ms", may_fail=True).returncode == 0
+        words = ("tc", "qdisc", "add", "dev", name, "root", "netem", "delay", "1ms")
+        return command(*words, may_fail=True).returncode == 0
     finally:
         ip("link", "del", name, may_fail=True)
 

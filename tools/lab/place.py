@@ -98,8 +98,8 @@ def place_of_host(host):
 def known_places():
     """Every lab of which anything is there."""
     numbers = set()
-    found = [*STATE.glob("*"), *NAMESPACES.glob("glab*"), *Path("/sys/class/net").glob("glab*"), *SHARED_MEMORY.glob("glab*")]
-    for entry in found:
+    folders = [NAMESPACES, Path("/sys/class/net"), SHARED_MEMORY]
+    for entry in [*STATE.glob("*"), *(entry for folder in folders for entry in folder.glob("glab*"))]:
         match = re.fullmatch(r"(?:glab)?(\d+)(?:-h\d+|p\d+)?", entry.name)
         if match:
             numbers.add(int(match[1]))
@@ -107,7 +107,7 @@ def known_places():
 
 
 def start_time(process):
-    """When a process began, in clock ticks since boot: a number that is used again has another. None: no such process."""
+    """When a process began, in clock ticks since boot: a number that is used again has another. None: it is gone."""
     try:
         return int(Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[19])
     except (OSError, IndexError, ValueError):

@@ -15,13 +15,18 @@ namespace grapnel::armci {
 class HandleWords {
  public:
   explicit HandleWords(armci_hdl_t* words) : words_(words) {
-    if (words_ != nullptr && words_->word[kSeal] == seal(*words_)) std::memcpy(&handle_, words_->word, sizeof handle_);
+    if (words_ == nullptr) return;
+    sealed_ = words_->word[kSeal] == seal(words_->word);
+    if (sealed_) std::memcpy(&handle_, words_->word, sizeof handle_);
   }
+  /// Writes nothing where nothing changed, as when all went by shared memory.
   ~HandleWords() {
     if (words_ == nullptr) return;
-    *words_ = {};
-    std::memcpy(words_->word, &handle_, sizeof handle_);
-    words_->word[kSeal] = seal(*words_);
+    unsigned now[kSeal] = {};
+    std::memcpy(now, &handle_, sizeof handle_);
+    if (sealed_ && std::memcmp(now, words_->word, sizeof now) == 0) return;
+    std::memcpy(words_->word, now, sizeof now);
+    words_->word[kSeal] = seal(now);
   }
   HandleWords(const HandleWords&) = delete;
   HandleWords& operator=(const HandleWords&) = delete;
@@ -33,15 +38,14 @@ class HandleWords {
 
  private:
   static constexpr int kSeal = 3;
-  static_assert(sizeof(Handle) <= kSeal * sizeof(unsigned));
+  static_assert(sizeof(Handle) == kSeal * sizeof(unsigned));
 
-  static unsigned seal(const armci_hdl_t& words) {
-    unsigned mixed = 0x67726170U;
-    for (int i = 0; i < kSeal; ++i) mixed = (mixed ^ words.word[i]) * 0x9e3779b1U;
-    return mixed;
+  static unsigned seal(const unsigned* word) {
+    return (word[0] ^ (word[1] << 13) ^ (word[2] << 27) ^ 0x67726170U) * 0x9e3779b1U;
   }
 
   armci_hdl_t* words_;
+  bool sealed_ = false;
   Handle handle_;
 };
 

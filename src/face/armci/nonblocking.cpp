@@ -10,13 +10,16 @@
 using grapnel::Handle;
 using grapnel::Rank;
 using grapnel::Status;
+using grapnel::rma::OperationKind;
+using Transfer = grapnel::rma::Rma::ContiguousTransfer;
 using namespace grapnel::armci;
 
 ARMCI_DEFINE(int, NbPut, (void* src, void* dst, int bytes, int proc, armci_hdl_t* handle)) {
   return answer("ARMCI_NbPut", [&](Job& job) -> Status {
     if (bytes < 0) return negative("bytes", bytes);
     HandleWords words(handle);
-    return job.runtime->start_put(src, dst, static_cast<std::size_t>(bytes), Rank{proc}, words.core());
+    return job.rma->start(Transfer{OperationKind::put, {}, src, dst, static_cast<std::size_t>(bytes), Rank{proc}},
+                          words.core());
   });
 }
 
@@ -24,7 +27,8 @@ ARMCI_DEFINE(int, NbGet, (void* src, void* dst, int bytes, int proc, armci_hdl_t
   return answer("ARMCI_NbGet", [&](Job& job) -> Status {
     if (bytes < 0) return negative("bytes", bytes);
     HandleWords words(handle);
-    return job.runtime->start_get(src, dst, static_cast<std::size_t>(bytes), Rank{proc}, words.core());
+    return job.rma->start(Transfer{OperationKind::get, {}, dst, src, static_cast<std::size_t>(bytes), Rank{proc}},
+                          words.core());
   });
 }
 
@@ -42,7 +46,7 @@ ARMCI_DEFINE(int, Wait, (armci_hdl_t * handle)) {
   return answer("ARMCI_Wait", [&](Job& job) -> Status {
     if (handle == nullptr) return job.runtime->wait_implicit();
     HandleWords words(handle);
-    return job.runtime->wait(words.value());
+    return job.rma->wait(words.value());
   });
 }
 

@@ -1,4 +1,6 @@
-// Strided put, get, accumulate, put with a flag; blocking and nonblocking. One body per direction.
+// Strided put, get, accumulate, put with a flag; blocking and nonblocking.
+//
+// One description of a call serves all forms: which way the bytes go, the two sides, and the arithmetic.
 #include "face/armci/define.hpp"
 #include "face/armci/elements.hpp"
 #include "face/armci/errors.hpp"
@@ -7,94 +9,118 @@
 
 using grapnel::Rank;
 using grapnel::Status;
+using grapnel::rma::OperationKind;
 using namespace grapnel::armci;
-
-ARMCI_DEFINE(int, PutS, (void* src, int* src_stride, void* dst, int* dst_stride, int* counts, int levels, int proc)) {
-  return answer("ARMCI_PutS", [&](Job& job) -> Status {
-    const StridedArguments shapes{src_stride, dst_stride, counts, levels};
-    GRAPNEL_TRY(shapes.check());
-    return job.runtime->put(src, *shapes.source(), dst, *shapes.destination(), Rank{proc});
-  });
-}
-
-ARMCI_DEFINE(int, GetS, (void* src, int* src_stride, void* dst, int* dst_stride, int* counts, int levels, int proc)) {
-  return answer("ARMCI_GetS", [&](Job& job) -> Status {
-    const StridedArguments shapes{src_stride, dst_stride, counts, levels};
-    GRAPNEL_TRY(shapes.check());
-    return job.runtime->get(src, *shapes.source(), dst, *shapes.destination(), Rank{proc});
-  });
-}
-
-ARMCI_DEFINE(int, AccS,
-             (int type, void* scale, void* src, int* src_stride, void* dst, int* dst_stride, int* counts, int levels,
-              int proc)) {
-  return answer("ARMCI_AccS", [&](Job& job) -> Status {
-    const StridedArguments shapes{src_stride, dst_stride, counts, levels};
-    GRAPNEL_TRY(shapes.check());
-    if (!is_accumulate_type(type)) return bad_accumulate_type(type);
-    return job.runtime->accumulate(element_of(type), scale, src, *shapes.source(), dst, *shapes.destination(),
-                                   Rank{proc});
-  });
-}
-
-ARMCI_DEFINE(int, NbPutS,
-             (void* src, int* src_stride, void* dst, int* dst_stride, int* counts, int levels, int proc,
-              armci_hdl_t* handle)) {
-  return answer("ARMCI_NbPutS", [&](Job& job) -> Status {
-    const StridedArguments shapes{src_stride, dst_stride, counts, levels};
-    GRAPNEL_TRY(shapes.check());
-    HandleWords words(handle);
-    return job.runtime->start_put(src, *shapes.source(), dst, *shapes.destination(), Rank{proc}, words.core());
-  });
-}
-
-ARMCI_DEFINE(int, NbGetS,
-             (void* src, int* src_stride, void* dst, int* dst_stride, int* counts, int levels, int proc,
-              armci_hdl_t* handle)) {
-  return answer("ARMCI_NbGetS", [&](Job& job) -> Status {
-    const StridedArguments shapes{src_stride, dst_stride, counts, levels};
-    GRAPNEL_TRY(shapes.check());
-    HandleWords words(handle);
-    return job.runtime->start_get(src, *shapes.source(), dst, *shapes.destination(), Rank{proc}, words.core());
-  });
-}
-
-ARMCI_DEFINE(int, NbAccS,
-             (int type, void* scale, void* src, int* src_stride, void* dst, int* dst_stride, int* counts, int levels,
-              int proc, armci_hdl_t* handle)) {
-  return answer("ARMCI_NbAccS", [&](Job& job) -> Status {
-    const StridedArguments shapes{src_stride, dst_stride, counts, levels};
-    GRAPNEL_TRY(shapes.check());
-    if (!is_accumulate_type(type)) return bad_accumulate_type(type);
-    HandleWords words(handle);
-    return job.runtime->start_accumulate(element_of(type), scale, src, *shapes.source(), dst, *shapes.destination(),
-                                         Rank{proc}, words.core());
-  });
-}
 
 namespace grapnel::armci {
 namespace {
 
-int put_and_flag(const char* call, void* source, void* destination, const StridedArguments& shapes, int* flag,
-                 int value, int proc) {
-  return answer(call, [&](Job& job) -> Status {
-    GRAPNEL_TRY(shapes.check());
-    return job.runtime->put_and_signal(source, *shapes.source(), destination, *shapes.destination(), flag, value,
-                                       Rank{proc});
+struct StridedCall {
+  OperationKind kind;
+  void* source;
+  void* destination;
+  StridedArguments shapes;
+  int proc;
+  int type = ARMCI_ACC_INT;  // of an accumulate, as the next
+  const void* scale = nullptr;
+};
+
+/// Hands the transfer, with its shapes on the stack, to `run`.
+template <typename Run>
+Status with_transfer(const StridedCall& call, Run run) {
+  GRAPNEL_TRY(call.shapes.check());
+  const Shape source = call.shapes.source(), destination = call.shapes.destination();
+  const bool from_target = call.kind == OperationKind::get;
+  rma::Rma::StridedTransfer what;
+  what.kind = call.kind;
+  what.local = from_target ? call.destination : call.source;
+  what.local_shape = from_target ? &*destination : &*source;
+  what.remote = from_target ? call.source : call.destination;
+  what.remote_shape = from_target ? &*source : &*destination;
+  what.target = Rank{call.proc};
+  if (call.kind == OperationKind::accumulate) {
+    if (!is_accumulate_type(call.type)) return bad_accumulate_type(call.type);
+    // Both sides have the caller's one counts[0]; the core validates the shapes themselves.
+    const int row_bytes = call.shapes.counts[0];
+    if (row_bytes < 0) return negative("counts[0]", row_bytes);
+    const auto how = rma::Rma::arithmetic(element_of(call.type), call.scale, static_cast<std::size_t>(row_bytes));
+    if (!how) return how.status();
+    what.arithmetic = *how;
+  }
+  return run(what);
+}
+
+int transfer(const char* name, const StridedCall& call) {
+  return answer(name, [&](Job& job) {
+    return with_transfer(call, [&](const rma::Rma::StridedTransfer& what) { return job.rma->transfer(what); });
+  });
+}
+
+int start(const char* name, const StridedCall& call, armci_hdl_t* handle) {
+  return answer(name, [&](Job& job) {
+    return with_transfer(call, [&](const rma::Rma::StridedTransfer& what) {
+      HandleWords words(handle);
+      return job.rma->start(what, words.core());
+    });
+  });
+}
+
+int put_and_flag(const char* name, const StridedCall& call, int* flag, int value) {
+  return answer(name, [&](Job& job) -> Status {
+    GRAPNEL_TRY(call.shapes.check());
+    return job.runtime->put_and_signal(call.source, *call.shapes.source(), call.destination, *call.shapes.destination(),
+                                       flag, value, Rank{call.proc});
   });
 }
 
 }  // namespace
 }  // namespace grapnel::armci
 
+ARMCI_DEFINE(int, PutS, (void* src, int* src_stride, void* dst, int* dst_stride, int* counts, int levels, int proc)) {
+  return transfer("ARMCI_PutS", {OperationKind::put, src, dst, {src_stride, dst_stride, counts, levels}, proc});
+}
+
+ARMCI_DEFINE(int, GetS, (void* src, int* src_stride, void* dst, int* dst_stride, int* counts, int levels, int proc)) {
+  return transfer("ARMCI_GetS", {OperationKind::get, src, dst, {src_stride, dst_stride, counts, levels}, proc});
+}
+
+ARMCI_DEFINE(int, AccS,
+             (int type, void* scale, void* src, int* src_stride, void* dst, int* dst_stride, int* counts, int levels,
+              int proc)) {
+  return transfer("ARMCI_AccS",
+                  {OperationKind::accumulate, src, dst, {src_stride, dst_stride, counts, levels}, proc, type, scale});
+}
+
+ARMCI_DEFINE(int, NbPutS,
+             (void* src, int* src_stride, void* dst, int* dst_stride, int* counts, int levels, int proc,
+              armci_hdl_t* handle)) {
+  return start("ARMCI_NbPutS", {OperationKind::put, src, dst, {src_stride, dst_stride, counts, levels}, proc}, handle);
+}
+
+ARMCI_DEFINE(int, NbGetS,
+             (void* src, int* src_stride, void* dst, int* dst_stride, int* counts, int levels, int proc,
+              armci_hdl_t* handle)) {
+  return start("ARMCI_NbGetS", {OperationKind::get, src, dst, {src_stride, dst_stride, counts, levels}, proc}, handle);
+}
+
+ARMCI_DEFINE(int, NbAccS,
+             (int type, void* scale, void* src, int* src_stride, void* dst, int* dst_stride, int* counts, int levels,
+              int proc, armci_hdl_t* handle)) {
+  return start("ARMCI_NbAccS",
+               {OperationKind::accumulate, src, dst, {src_stride, dst_stride, counts, levels}, proc, type, scale},
+               handle);
+}
+
 ARMCI_DEFINE(int, PutS_flag,
              (void* src, int* src_stride, void* dst, int* dst_stride, int* counts, int levels, int* flag, int value,
               int proc)) {
-  return put_and_flag("ARMCI_PutS_flag", src, dst, {src_stride, dst_stride, counts, levels}, flag, value, proc);
+  return put_and_flag("ARMCI_PutS_flag", {OperationKind::put, src, dst, {src_stride, dst_stride, counts, levels}, proc},
+                      flag, value);
 }
 
 ARMCI_DEFINE(int, PutS_flag_dir,
              (void* src, int* src_stride, void* dst, int* dst_stride, int* counts, int levels, int* flag, int value,
               int proc)) {
-  return put_and_flag("ARMCI_PutS_flag_dir", src, dst, {src_stride, dst_stride, counts, levels}, flag, value, proc);
+  return put_and_flag("ARMCI_PutS_flag_dir",
+                      {OperationKind::put, src, dst, {src_stride, dst_stride, counts, levels}, proc}, flag, value);
 }

@@ -33,11 +33,10 @@ Status validate(const Strided& shape) {
 }
 
 Extent extent(const Strided& shape) {
+  if (shape.total_bytes() == 0) return {};
   Extent touched{0, shape.count[0]};
-  if (shape.count[0] == 0) return {};
   for (int level = 0; level < shape.levels; ++level) {
     const std::int64_t count = shape.count[level + 1];
-    if (count == 0) return {};
     (shape.stride[level] < 0 ? touched.low : touched.high) += shape.stride[level] * (count - 1);
   }
   return touched;
@@ -50,7 +49,9 @@ Strided normalised(const Strided& shape) {
   for (int level = 0; level < shape.levels; ++level) {
     const std::int64_t count = shape.count[level + 1], stride = shape.stride[level];
     if (count == 1) continue;
-    if (stride == below * result.count[result.levels]) {
+    std::int64_t end_below = 0;  // fits where the extent does, but for one repetition more
+    const bool fits = !__builtin_mul_overflow(below, result.count[result.levels], &end_below);
+    if (fits && stride == end_below) {
       result.count[result.levels] *= count;
       continue;
     }

@@ -1,6 +1,5 @@
 #include "rma/kernels/strided.hpp"
 
-#include "rma/kernels/accumulate.hpp"
 #include "rma/kernels/copy.hpp"
 
 namespace grapnel::rma {
@@ -42,33 +41,12 @@ void unpack(void* base, const Strided& shape, std::size_t first, const void* in,
                         });
 }
 
-void accumulate_packed(ElementType type, const void* scale, void* base, const Strided& shape, std::size_t first,
-                       const void* in, std::size_t bytes) {
-  const auto* from = static_cast<const std::byte*>(in);
-  const AccumulateRows add_rows = choose_accumulate(type, scale);
-  Walk<1>({&shape}).run(as_signed(first), as_signed(bytes),
-                        [&](const auto& offsets, const auto& strides, std::int64_t row_bytes, std::int64_t rows) {
-                          add_rows(at(base, offsets[0]), strides[0], from, row_bytes, row_bytes, rows, scale);
-                          from += row_bytes * rows;
-                        });
-}
-
 void copy_strided(void* destination, const Strided& destination_shape, const void* source,
                   const Strided& source_shape) {
   for_all_rows(destination_shape, source_shape,
                [&](const auto& offsets, const auto& strides, std::int64_t row_bytes, std::int64_t rows) {
                  copy_rows(at(destination, offsets[0]), strides[0], at(source, offsets[1]), strides[1], row_bytes,
                            rows);
-               });
-}
-
-void accumulate_strided(ElementType type, const void* scale, void* destination, const Strided& destination_shape,
-                        const void* source, const Strided& source_shape) {
-  const AccumulateRows add_rows = choose_accumulate(type, scale);
-  for_all_rows(destination_shape, source_shape,
-               [&](const auto& offsets, const auto& strides, std::int64_t row_bytes, std::int64_t rows) {
-                 add_rows(at(destination, offsets[0]), strides[0], at(source, offsets[1]), strides[1], row_bytes, rows,
-                          scale);
                });
 }
 

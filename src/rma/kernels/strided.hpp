@@ -2,7 +2,7 @@
 //
 // The packed order is the one of grapnel/shape.hpp. [first, first+bytes) is a range of it: a transfer may be cut at any
 // byte, also inside a row. All shapes are valid (grapnel::validate) and the ranges lie inside them: who takes shapes
-// from elsewhere checks first. An accumulate is cut at multiples of its element, and its rows are multiples too.
+// from elsewhere checks first.
 //
 // Threads: any. Rows of 1, 2, 4 and 8 bytes are single stores, as copy.hpp says, as long as they are not cut.
 // Cost: no allocation; rows of one size are handed to one loop, so that a row costs no call.
@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "grapnel/element.hpp"
 #include "grapnel/shape.hpp"
 
 namespace grapnel::rma {
@@ -24,16 +23,8 @@ void pack(void* out, const void* base, const Strided& shape, std::size_t first, 
 /// Scatters `in` (`bytes` long) over the range.
 void unpack(void* base, const Strided& shape, std::size_t first, const void* in, std::size_t bytes);
 
-/// Adds scale × `in` to the range; `scale` points to one element.
-void accumulate_packed(ElementType type, const void* scale, void* base, const Strided& shape, std::size_t first,
-                       const void* in, std::size_t bytes);
-
 /// All of one shape onto the other; they have equal levels and counts. The sides do not overlap.
 void copy_strided(void* destination, const Strided& destination_shape, const void* source, const Strided& source_shape);
-
-/// destination += scale × source, for two shapes with equal levels and counts.
-void accumulate_strided(ElementType type, const void* scale, void* destination, const Strided& destination_shape,
-                        const void* source, const Strided& source_shape);
 
 /// `kSides` shapes of equal counts, walked together in packed order with the fewest loops: repetitions of 1 are
 /// dropped, and a level that continues the one below without a gap on all sides is merged into it.

@@ -25,22 +25,32 @@ struct Connection;
 struct Line;
 struct Mailbox;
 
+/// What a packet is: a message, or a step of a bulk one: announced, taken or declined by the receiver, and the payload.
+enum class PacketKind { message, announcement, taken, declined, payload };
+
 struct Packet {
   Line* line = nullptr;
-  Bytes header;
-  Bytes payload;
+  PacketKind kind = PacketKind::message;
+  Bytes header{};
+  Bytes payload{};
   std::uint64_t arrival_ns = 0;
+  std::uint64_t bulk = 0;      ///< the sender's number of a bulk message
+  std::uint64_t arrival = 0;   ///< the receiver's number of it
+  std::size_t bulk_bytes = 0;  ///< announced
   std::size_t bytes() const { return header.size() + payload.size(); }
 };
 
 /// A message that has not left: the payload is still the caller's, and must not change.
 struct PendingSend {
-  Bytes header;
-  ByteView payload;
+  PacketKind kind = PacketKind::message;
+  Bytes header{};
+  ByteView payload{};
   std::uint64_t payload_hash = 0;
-  Completion completion;
+  Completion completion{};
   std::uint32_t holds = 0;  ///< calls of `progress` that it sits out
   std::uint64_t sequence = 0;
+  std::uint64_t bulk = 0, arrival = 0;  ///< as in Packet
+  std::size_t bulk_bytes = 0;
 };
 
 struct PendingFlush {

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
-#include <thread>
 #include <utility>
 
 #include "base/check.hpp"
 #include "base/codec.hpp"
+#include "transport/sim/sim_use.hpp"
 
 namespace grapnel::transport::sim {
 namespace {
@@ -62,30 +61,6 @@ Result<std::unique_ptr<RegisteredMemory>> SimTransport::register_memory(ByteSpan
 
 // ---- worker: use
 
-/// Brackets every call of a worker: one thread at a time, and what a callback may not call.
-class SimWorker::Use {
- public:
-  explicit Use(SimWorker& worker, bool allowed_in_callback = true) : worker_(worker) {
-    const std::uint64_t me = std::hash<std::thread::id>{}(std::this_thread::get_id()) | 1;
-    std::uint64_t user = 0;
-    nested_ = !worker_.user_.compare_exchange_strong(user, me, std::memory_order_acquire);
-    GRAPNEL_CHECK(!nested_ || user == me, "two threads of rank {} use worker {} at once", index(worker_.rank_),
-                  worker_.inbox_.id);
-    GRAPNEL_CHECK(allowed_in_callback || !worker_.in_callback_,
-                  "rank {} calls progress, connect or sleep of a worker from inside its callback",
-                  index(worker_.rank_));
-  }
-  ~Use() {
-    if (!nested_) worker_.user_.store(0, std::memory_order_release);
-  }
-  Use(const Use&) = delete;
-  Use& operator=(const Use&) = delete;
-
- private:
-  SimWorker& worker_;
-  bool nested_ = false;
-};
-
 SimWorker::SimWorker(SimNetwork& network, os::Host& host, MessageSink& sink, Rank rank, std::uint64_t seed)
     : network_(network),
       host_(host),
@@ -96,7 +71,14 @@ SimWorker::SimWorker(SimNetwork& network, os::Host& host, MessageSink& sink, Ran
       inbox_(*network.add_mailbox(rank)),
       natives_(network, host, random_) {}
 
-SimWorker::~SimWorker() { network_.close_mailbox(inbox_, host_); }
+SimWorker::~SimWorker() {
+  network_.close_mailbox(inbox_, host_);
+  const Status why(Code::peer_dead, "the worker was closed before a bulk payload had landed");
+  for (auto& [number, arrival] : arrivals_) {
+    if (arrival->landing) landed_.push_back({arrival->completion, why});
+  }
+  tell_what_landed();
+}
 
 Bytes SimWorker::address() const { return base::Encoder().put(inbox_.id).take(); }
 
@@ -157,16 +139,17 @@ bool SimWorker::has_room(const Line& line, std::size_t bytes) const {
 }
 
 Result<Sent> SimWorker::post(Line& line, ByteView header, ByteView payload, Completion completion) {
-  GRAPNEL_CHECK(header.size() <= kMaxHeaderBytes && payload.size() <= kMaxPayloadBytes,
+  GRAPNEL_CHECK(header.size() <= kMaxHeaderBytes && payload.size() <= kMaxBulkBytes,
                 "a message of {} + {} bytes; {} + {} is the limit", header.size(), payload.size(), kMaxHeaderBytes,
-                kMaxPayloadBytes);
+                kMaxBulkBytes);
   const std::uint64_t now_ns = host_.now_ns();
   GRAPNEL_TRY(failure_of(line, now_ns));
   ++sequence_;
+  if (payload.size() > kMaxPayloadBytes) return announce(line, header, payload, completion, now_ns);
   Bytes header_copy(header.begin(), header.end());
   const bool held = random_.chance(options_.pending_probability);
   if (!held && line.backlog.empty() && has_room(line, header.size() + payload.size())) {
-    depart(line, std::move(header_copy), payload, now_ns);
+    depart(line, {.header = std::move(header_copy), .payload = Bytes(payload.begin(), payload.end())}, now_ns);
     return Sent::done;
   }
   line.backlog.push_back(PendingSend{.header = std::move(header_copy),
@@ -179,15 +162,17 @@ Result<Sent> SimWorker::post(Line& line, ByteView header, ByteView payload, Comp
   return Sent::pending;
 }
 
-void SimWorker::depart(Line& line, Bytes header, ByteView payload, std::uint64_t now_ns) {
+void SimWorker::depart(Line& line, Packet packet, std::uint64_t now_ns) {
   std::uint64_t arrival_ns = now_ns + options_.delay_ns;
   if (options_.jitter_ns > 0) arrival_ns += random_.between(0, options_.jitter_ns);
   if (random_.chance(options_.reorder_probability)) arrival_ns += random_.between(0, options_.reorder_ns);
   if (random_.chance(options_.stall_probability)) arrival_ns += random_.between(1, options_.stall_max_ns);
   // Never before the one sent before: late messages reorder connections, not the messages of one.
   line.last_arrival_ns = std::max(arrival_ns, line.last_arrival_ns + 1);
-  Packet packet{&line, std::move(header), Bytes(payload.begin(), payload.end()), line.last_arrival_ns};
-  line.messages.fetch_add(1, std::memory_order_relaxed);
+  packet.line = &line;
+  packet.arrival_ns = line.last_arrival_ns;
+  const bool is_message = packet.kind == PacketKind::message || packet.kind == PacketKind::announcement;
+  line.messages.fetch_add(is_message ? 1 : 0, std::memory_order_relaxed);
   line.bytes.fetch_add(packet.bytes(), std::memory_order_relaxed);
   if (random_.chance(options_.cut_probability)) {
     network_.fail(*line.connection, now_ns + random_.between(1, 2 * options_.delay_ns + 1), host_);
@@ -212,9 +197,16 @@ bool SimWorker::move_backlog(Line& line, std::uint64_t now_ns) {
     GRAPNEL_CHECK(hash_of(first.payload) == first.payload_hash,
                   "rank {}: the payload of a pending message of {} bytes to rank {} was changed before its completion",
                   index(rank_), first.payload.size(), index(line.target->rank));
-    const PendingSend leaving = std::move(first);
+    PendingSend leaving = std::move(first);
     line.backlog.pop_front();
-    depart(line, leaving.header, leaving.payload, now_ns);
+    depart(line,
+           {.kind = leaving.kind,
+            .header = std::move(leaving.header),
+            .payload = Bytes(leaving.payload.begin(), leaving.payload.end()),
+            .bulk = leaving.bulk,
+            .arrival = leaving.arrival,
+            .bulk_bytes = leaving.bulk_bytes},
+           now_ns);
     notify(leaving.completion, Status{});
     any = true;
     if (!line.backlog.empty() && line.backlog.front().holds > 1) return true;
@@ -278,7 +270,8 @@ Result<Sent> SimWorker::flush(EndpointId endpoint, Completion completion) {
   Line& line = line_of(endpoint);
   GRAPNEL_TRY(failure_of(line, now_ns));
   GRAPNEL_CHECK(!line.flush, "a second flush on an endpoint to rank {}", index(line.target->rank));
-  if (line.backlog.empty() && !natives_.has_puts(line, sequence_)) return Sent::done;
+  const bool empty = line.backlog.empty() && !has_bulk(line, sequence_);
+  if (empty && !natives_.has_puts(line, sequence_)) return Sent::done;
   line.flush = PendingFlush{.completion = completion, .last_sequence = sequence_};
   natives_.hasten(line, now_ns);
   return Sent::pending;
@@ -286,7 +279,9 @@ Result<Sent> SimWorker::flush(EndpointId endpoint, Completion completion) {
 
 bool SimWorker::flush_is_over(const Line& line, std::uint64_t now_ns) const {
   const PendingFlush& flush = *line.flush;
-  const bool left = line.backlog.empty() || line.backlog.front().sequence > flush.last_sequence;
+  const bool waits = std::any_of(line.backlog.begin(), line.backlog.end(),
+                                 [&](const PendingSend& send) { return send.sequence <= flush.last_sequence; });
+  const bool left = !waits && !has_bulk(line, flush.last_sequence);
   return left && flush.not_before_ns <= now_ns && !natives_.has_puts(line, flush.last_sequence);
 }
 
@@ -333,6 +328,7 @@ void SimWorker::fail_line(Line& line, const Status& why) {
     line.backlog.pop_front();
     notify(completion, why);
   }
+  fail_bulk(line, why);
   if (auto flush = std::exchange(line.flush, std::nullopt)) notify(flush->completion, why);
   natives_.fail(line, why);
   if (!line.endpoint) return;
@@ -360,7 +356,13 @@ bool SimWorker::deliver(std::uint64_t now_ns) {
     if (packet->arrival_ns > line.connection->cut_at_ns.load(std::memory_order_acquire)) continue;  // lost
     Line& back = line.endpoint ? line.connection->backward : line.connection->forward;
     in_callback_ = true;
-    sink_.on_message(Message{packet->header, packet->payload, ReplyPath{&back}});
+    switch (packet->kind) {
+      case PacketKind::message: sink_.on_message(Message{packet->header, packet->payload, ReplyPath{&back}}); break;
+      case PacketKind::announcement: offer(back, *packet); break;
+      case PacketKind::taken: send_payload(*packet); break;
+      case PacketKind::declined: bulk_was_declined(*packet); break;
+      case PacketKind::payload: land(*packet); break;
+    }
     in_callback_ = false;
     any = true;
   }
@@ -378,6 +380,7 @@ bool SimWorker::progress() {
   in_callback_ = false;
   for (std::size_t i = 0; i < lines_.size(); ++i) any |= finish_flush(*lines_[i], now_ns);
   any |= deliver(now_ns);
+  any |= tell_what_landed();
   return any;
 }
 
@@ -385,7 +388,7 @@ bool SimWorker::progress() {
 
 std::uint64_t SimWorker::next_due_ns(std::uint64_t now_ns, std::uint64_t next_arrival_ns) const {
   std::uint64_t due_ns = std::min({next_arrival_ns, natives_.next_due_ns(now_ns), next_cut_ns_});
-  if (network_.cuts() != cuts_seen_) due_ns = now_ns;
+  if (network_.cuts() != cuts_seen_ || !landed_.empty()) due_ns = now_ns;
   for (const Line* line : lines_) {
     if (!line->backlog.empty()) {
       const PendingSend& first = line->backlog.front();

@@ -5,6 +5,7 @@
 // endpoint, payloads unchanged until their completion. A breach is our bug and ends the process with what and where.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -41,6 +42,8 @@ class SimWorker final : public Worker {
   Result<EndpointId> connect(ByteView address) override;
   Result<Sent> send(EndpointId to, ByteView header, ByteView payload, Completion completion) override;
   Result<Sent> reply(ReplyPath to, ByteView header, ByteView payload, Completion completion) override;
+  void receive(BulkHandle bulk, ByteSpan place, Completion landed) override;
+  void decline(BulkHandle bulk) override;
   Result<Sent> put(EndpointId to, ByteView local, std::uintptr_t remote_address, const RemoteKey& key,
                    Completion completion) override;
   Result<Sent> get(EndpointId from, ByteSpan local, std::uintptr_t remote_address, const RemoteKey& key,
@@ -55,12 +58,46 @@ class SimWorker final : public Worker {
  private:
   class Use;
 
+  // A bulk message of ours, announced and not taken yet.
+  struct Bulk {
+    Line* line = nullptr;
+    ByteView payload;
+    std::uint64_t payload_hash = 0;
+    Completion completion;
+    std::uint64_t sequence = 0;
+  };
+  // One that was announced to us.
+  struct Arrival {
+    std::uint64_t number = 0;
+    Line* back = nullptr;
+    std::uint64_t bulk = 0;
+    std::size_t bytes = 0;
+    bool landing = false;
+    ByteSpan place;
+    Completion completion;
+  };
+  struct Landed {
+    Completion completion;
+    Status outcome;
+  };
+
   Line& line_of(EndpointId endpoint);
   void list(Line& line);
   Status failure_of(const Line& line, std::uint64_t now_ns) const;
   Result<Sent> post(Line& line, ByteView header, ByteView payload, Completion completion);
   bool has_room(const Line& line, std::size_t bytes) const;
-  void depart(Line& line, Bytes header, ByteView payload, std::uint64_t now_ns);
+  void depart(Line& line, Packet packet, std::uint64_t now_ns);
+
+  // Bulk: sim_bulk.cpp
+  Result<Sent> announce(Line& line, ByteView header, ByteView payload, Completion completion, std::uint64_t now_ns);
+  void answer_bulk(const Arrival& arrival, PacketKind kind);
+  void offer(Line& back, const Packet& packet);
+  void send_payload(const Packet& taken);
+  void bulk_was_declined(const Packet& declined);
+  void land(const Packet& packet);
+  bool tell_what_landed();
+  void fail_bulk(const Line& line, const Status& why);
+  bool has_bulk(const Line& line, std::uint64_t last_sequence) const;
   bool tell_failures(std::uint64_t now_ns);
   void fail_line(Line& line, const Status& why);
   bool move_backlog(Line& line, std::uint64_t now_ns);
@@ -79,9 +116,13 @@ class SimWorker final : public Worker {
   base::Random random_;
   Mailbox& inbox_;
   NativeQueue natives_;
-  std::vector<Line*> endpoints_;  ///< by EndpointId
-  std::vector<Line*> lines_;      ///< endpoints, and the ways back that were used
-  std::uint64_t sequence_ = 0;    ///< of sends and puts
+  std::vector<Line*> endpoints_;                                ///< by EndpointId
+  std::vector<Line*> lines_;                                    ///< endpoints, and the ways back that were used
+  std::uint64_t sequence_ = 0;                                  ///< of sends and puts
+  std::map<std::uint64_t, Bulk> bulks_;                         ///< by number
+  std::map<std::uint64_t, std::unique_ptr<Arrival>> arrivals_;  ///< by number
+  std::vector<Landed> landed_;                                  ///< since the last tell_what_landed
+  std::uint64_t next_bulk_ = 1;
   std::uint64_t deaf_until_ns_ = 0;
   std::uint64_t cuts_seen_ = 0;
   std::uint64_t next_cut_ns_ = kNever;  ///< the earliest cut that is known and lies ahead

@@ -50,7 +50,7 @@ Result<Path*> UcxWorker::add_path(ByteView address) {
       UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
   params.address = reinterpret_cast<const ucp_address_t*>(ucx_address->data());
   // Chosen from the table and not by trying: UCX prints an error line for each endpoint that it refuses.
-  params.err_mode = context_->settings().detects_dead_peers ? UCP_ERR_HANDLING_MODE_PEER : UCP_ERR_HANDLING_MODE_NONE;
+  params.err_mode = context_->settings().error_mode;
   params.err_handler = {.cb = on_endpoint_failure, .arg = path.get()};
   const ucs_status_t status = ucp_ep_create(worker_, &params, &path->endpoint);
   if (status != UCS_OK) {

@@ -21,7 +21,9 @@ struct Operation {
   Path* path = nullptr;
   Status outcome;
   bool is_flush = false;
+  std::uint64_t bulk_number = 0;  ///< of a bulk message on its path, from 1
   bool in_use = false;
+  bool abandoned = false;  ///< its end was told when the connection failed; UCX still has it
   std::array<std::byte, kMaxHeaderBytes> header;
 };
 
@@ -35,6 +37,8 @@ class OperationPool {
     operation.completion = completion;
     operation.path = &path;
     operation.is_flush = false;
+    operation.bulk_number = 0;
+    operation.abandoned = false;
     operation.in_use = true;
     return operation;
   }

@@ -27,6 +27,10 @@ struct Path {
   std::size_t under_way = 0;     ///< operations that UCX still has
   bool used_since_flush = false;
   bool flushing = false;
+  bool marker_left = false;               ///< of the flush under way: it waits for bulk payloads only
+  std::uint64_t flushed_bulk_number = 0;  ///< of the flush under way: the last bulk message that it covers
+  std::uint64_t last_bulk_number = 0;
+  std::vector<std::uint64_t> bulk_under_way;   ///< numbers, ascending
   std::vector<Completion> flush_waiters;       ///< for the flush under way
   std::vector<Completion> next_flush_waiters;  ///< asked after it had started: it does not cover them
 };

@@ -44,7 +44,7 @@ Result<Sent> UcxWorker::reply(ReplyPath to, ByteView header, ByteView payload, C
 Result<Sent> UcxWorker::send_on(Path& path, unsigned message_id, ByteView header, ByteView payload,
                                 Completion completion) {
   GRAPNEL_CHECK(header.size() <= kMaxHeaderBytes, "a header of {} bytes, of {}", header.size(), kMaxHeaderBytes);
-  GRAPNEL_CHECK(payload.size() <= kMaxPayloadBytes, "a payload of {} bytes, of {}", payload.size(), kMaxPayloadBytes);
+  GRAPNEL_CHECK(payload.size() <= kMaxBulkBytes, "a payload of {} bytes, of {}", payload.size(), kMaxBulkBytes);
   if (!path.failure.ok()) [[unlikely]]
     return path.failure;
   path.used_since_flush = true;
@@ -52,8 +52,12 @@ Result<Sent> UcxWorker::send_on(Path& path, unsigned message_id, ByteView header
   if (!header.empty()) std::memcpy(operation.header.data(), header.data(), header.size());
   ucp_request_param_t param = operation_params(on_operation_end, operation);
   param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-  // Eager, whatever UCX_RNDV_THRESH says: a rendezvous would deliver a descriptor, and out of order.
+  // The length alone decides, whatever UCX_RNDV_THRESH says.
   param.flags = UCP_AM_SEND_FLAG_REPLY | UCP_AM_SEND_FLAG_EAGER;
+  if (payload.size() > kMaxPayloadBytes) [[unlikely]] {
+    param.flags = UCP_AM_SEND_FLAG_REPLY | UCP_AM_SEND_FLAG_RNDV;
+    operation.bulk_number = ++path.last_bulk_number;
+  }
   return started(ucp_am_send_nbx(path.endpoint, message_id, operation.header.data(), header.size(), payload.data(),
                                  payload.size(), &param),
                  operation, "send a message");
@@ -62,6 +66,7 @@ Result<Sent> UcxWorker::send_on(Path& path, unsigned message_id, ByteView header
 Result<Sent> UcxWorker::started(ucs_status_ptr_t request, Operation& operation, const char* doing) {
   if (UCS_PTR_IS_PTR(request)) {
     ++operation.path->under_way;
+    if (operation.bulk_number != 0) operation.path->bulk_under_way.push_back(operation.bulk_number);
     return Sent::pending;
   }
   operations_.release(operation);
@@ -76,11 +81,13 @@ ucs_status_t UcxWorker::on_message(void* worker, const void* header, std::size_t
   const bool has_way_back = (param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0;
   const bool data_is_here = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0;
   Path* path = has_way_back ? self.path_of(param->reply_ep) : nullptr;
-  if (path == nullptr || !data_is_here || header_bytes > kMaxHeaderBytes || data_bytes > kMaxPayloadBytes)
-      [[unlikely]] {
+  const bool fits = data_is_here ? data_bytes <= kMaxPayloadBytes : data_bytes <= kMaxBulkBytes;
+  if (path == nullptr || !fits || header_bytes > kMaxHeaderBytes) [[unlikely]] {
     self.ignore(header_bytes, data_bytes);
     return UCS_OK;
   }
+  if (!data_is_here) [[unlikely]]
+    return self.offer(*path, {static_cast<const std::byte*>(header), header_bytes}, data, data_bytes);
   self.sink_.on_message({.header = {static_cast<const std::byte*>(header), header_bytes},
                          .payload = {static_cast<const std::byte*>(data), data_bytes},
                          .reply_path = {path}});
@@ -159,6 +166,8 @@ Result<Sent> UcxWorker::flush(EndpointId endpoint, Completion completion) {
 
 Result<Sent> UcxWorker::start_flush(Path& path) {
   path.used_since_flush = false;
+  path.marker_left = false;
+  path.flushed_bulk_number = path.last_bulk_number;
   const bool leaves_in_turn = context_->settings().leaves_in_turn;
   if (leaves_in_turn && path.under_way == 0 && transmit_side_is_empty()) return Sent::done;
   Operation& operation = operations_.acquire(path, {});
@@ -198,6 +207,11 @@ ucs_status_t UcxWorker::on_marker(void*, const void*, std::size_t, void*, std::s
   return UCS_OK;
 }
 
+void UcxWorker::end_flush_where_all_has_left(Path& path, const Status& outcome) {
+  const bool bulk_waits = !path.bulk_under_way.empty() && path.bulk_under_way.front() <= path.flushed_bulk_number;
+  if (path.flushing && path.marker_left && !bulk_waits) end_flush(path, outcome);
+}
+
 void UcxWorker::end_flush(Path& path, const Status& outcome) {
   path.flushing = false;
   const auto waiters = std::exchange(path.flush_waiters, {});
@@ -224,23 +238,31 @@ void UcxWorker::finish(Operation& operation) {
   const Status outcome = std::move(operation.outcome);
   Path& path = *operation.path;
   const bool is_flush = operation.is_flush;
+  const std::uint64_t bulk_number = operation.bulk_number;
+  if (operation.abandoned) --abandoned_;
   // The slot is free before anybody is told, so that a send from there finds it.
   operations_.release(operation);
   if (is_flush) {
-    end_flush(path, outcome);
-  } else {
-    notify(completion, outcome);
+    path.marker_left = true;
+    return end_flush_where_all_has_left(path, outcome);
   }
+  notify(completion, outcome);
+  if (bulk_number == 0) [[likely]]
+    return;
+  std::erase(path.bulk_under_way, bulk_number);
+  end_flush_where_all_has_left(path, path.failure);
 }
 
 bool UcxWorker::tell_what_ended() {
-  if (ended_.empty() && failed_.empty()) return false;
+  if (ended_.empty() && failed_.empty() && landed_.empty()) return false;
   // Taken out first: who is told may send, and a send may fail its endpoint. Swapped, so that no memory is allocated.
   telling_.swap(ended_);
   for (Operation* operation : telling_) finish(*operation);
   telling_.clear();
+  if (!landed_.empty()) tell_what_landed();
   const auto failed = std::exchange(failed_, {});
-  for (const Path* path : failed) {
+  for (Path* path : failed) {
+    if (path->last_bulk_number > 0 || !arrivals_.empty()) abandon_bulk(*path);
     if (path->id && !closing_) sink_.on_endpoint_failure(*path->id, path->failure);
   }
   return true;

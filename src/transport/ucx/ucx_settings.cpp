@@ -52,14 +52,17 @@ Settings choose_settings(const base::Config& config, const launch::NodeMap& node
   bool adapter = false;
   bool process_copy = false;
   bool tcp = false;
+  bool shared_memory = false;
   for (const TransportRow& row : rows) {
     const TransportFact* fact = find_fact(row.name);
     settings.leaves_in_turn &= fact != nullptr;
     if (fact == nullptr || !selects(settings.transports, *fact) || (fact->within_machine && !one_machine)) continue;
     tcp |= fact->name == "tcp";
+    shared_memory |= fact->within_machine && fact->name != "self";
     adapter |= fact->native == NativeWay::adapter;
     process_copy |= fact->native == NativeWay::process_copy;
     settings.detects_dead_peers |= fact->detects_dead_peers;
+    if (fact->detects_dead_peers && fact->name != "tcp") settings.error_mode = UCP_ERR_HANDLING_MODE_PEER;
     settings.leaves_in_turn &= fact->leaves_in_turn;
   }
   if (config.native_rma && (adapter || process_copy)) {
@@ -70,6 +73,8 @@ Settings choose_settings(const base::Config& config, const launch::NodeMap& node
   settings.changes.emplace_back("MAX_EAGER_RAILS", "1");
   // A flush of the worker then only looks whether the transmit side is empty (UcxWorker::transmit_side_is_empty).
   settings.changes.emplace_back("FLUSH_WORKER_EPS", "n");
+  // A worker that ends while cma copies a rendezvous aborts in UCX 1.13.
+  if (shared_memory && !user_sets("UCX_RNDV_SCHEME")) settings.changes.emplace_back("RNDV_SCHEME", "am");
   if (tcp) {
     change_tcp(settings, "RX_SEG_SIZE", "136k");
     change_tcp(settings, "TX_SEG_SIZE", "136k");

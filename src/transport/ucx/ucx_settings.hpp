@@ -21,7 +21,9 @@ struct Settings {
   std::string transports;                                    ///< UCX_TLS in force
   std::vector<std::pair<std::string, std::string>> changes;  ///< for ucp_config_modify, in order
   NativeWay native = NativeWay::none;
-  bool detects_dead_peers = false;  ///< endpoints are created in UCP_ERR_HANDLING_MODE_PEER
+  bool detects_dead_peers = false;
+  /// Of endpoints. tcp calls the error handler in either mode; see docs/transport.md.
+  ucp_err_handling_mode_t error_mode = UCP_ERR_HANDLING_MODE_NONE;
   /// Every transport in use takes a message only when those before it have left: a flush needs no answer from the peer.
   bool leaves_in_turn = true;
 };

@@ -80,8 +80,13 @@ UcxWorker::~UcxWorker() {
   for (Path* endpoint : endpoints_) {
     if (endpoint->failure.ok() && !endpoint->flushing) (void)flush(*endpoint->id, {});
   }
-  drain(kDrainLimit_ns);
+  decline_all();
+  // Who still waits for a bulk payload has given up on it: nothing must land in its memory from here on.
+  bool landing = false;
+  arrivals_.for_each(Arrival::State::landing, [&landing](Arrival&) { landing = true; });
+  if (!landing) drain(kDrainLimit_ns);
   if (emptiness_request_ != nullptr) ucp_request_free(emptiness_request_);
+  close_by_force();
   // It closes the endpoints by force, which a peer that is gone cannot delay. Closing them here first would leave UCX
   // with an endpoint that a look at the transmit side still counts, and 1.13 aborts over that.
   ucp_worker_destroy(worker_);
@@ -90,11 +95,15 @@ UcxWorker::~UcxWorker() {
     operation.outcome = Status{Code::peer_dead, "the worker was closed before the operation ended"};
     finish(operation);
   });
+  arrivals_.for_each(Arrival::State::landing, [this](Arrival& arrival) {
+    landed(arrival, Status{Code::peer_dead, "the worker was closed before a bulk payload had landed"});
+  });
+  tell_what_landed();
 }
 
 void UcxWorker::drain(std::uint64_t limit_ns) {
   const std::uint64_t deadline = steady_now_ns() + limit_ns;
-  while ((operations_.in_use() > 0 || is_looking_at_transmit_side()) && steady_now_ns() < deadline) {
+  while ((operations_.in_use() > abandoned_ || is_looking_at_transmit_side()) && steady_now_ns() < deadline) {
     if (!progress()) sleep(base::kMillisecond_ns);
   }
 }
@@ -110,7 +119,7 @@ bool UcxWorker::progress() {
 
 void UcxWorker::sleep(std::uint64_t timeout_ns) {
   GRAPNEL_CHECK(!progressing_, "sleep was called from a sink or a completion");
-  if (!ended_.empty() || !failed_.empty()) return;
+  if (!ended_.empty() || !failed_.empty() || !landed_.empty()) return;
   const ucs_status_t armed = ucp_worker_arm(worker_);
   if (armed == UCS_ERR_BUSY) return;
   GRAPNEL_CHECK(armed == UCS_OK, "UCX could not arm a worker: {}", ucs_status_string(armed));

@@ -13,6 +13,8 @@
 //     has taken that, all before it have left. ucp_ep_flush_nbx over TCP would cost a round trip, and wait for a peer
 //     that does not progress its worker.
 // (4) An operation under way holds a slot with its header until UCX is through with it.
+// (5) A bulk message is a rendezvous of UCX: the announcement comes as an active message of the same connection, in
+//     order; `receive` gives the place to UCX, and the payload is written there from the socket or by the adapter.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -23,6 +25,7 @@
 #include <vector>
 
 #include "transport/transport.hpp"
+#include "transport/ucx/ucx_arrival.hpp"
 #include "transport/ucx/ucx_context.hpp"
 #include "transport/ucx/ucx_operation.hpp"
 #include "transport/ucx/ucx_path.hpp"
@@ -39,6 +42,8 @@ class UcxWorker final : public Worker {
   Result<EndpointId> connect(ByteView address) override;
   Result<Sent> send(EndpointId to, ByteView header, ByteView payload, Completion completion) override;
   Result<Sent> reply(ReplyPath to, ByteView header, ByteView payload, Completion completion) override;
+  void receive(BulkHandle bulk, ByteSpan place, Completion landed) override;
+  void decline(BulkHandle bulk) override;
   Result<Sent> put(EndpointId to, ByteView local, std::uintptr_t remote_address, const RemoteKey& key,
                    Completion completion) override;
   Result<Sent> get(EndpointId from, ByteSpan local, std::uintptr_t remote_address, const RemoteKey& key,
@@ -74,10 +79,20 @@ class UcxWorker final : public Worker {
   bool transmit_side_is_empty();
   bool is_looking_at_transmit_side();
   void end_flush(Path& path, const Status& outcome);
+  void end_flush_where_all_has_left(Path& path, const Status& outcome);
   void finish(Operation& operation);
   bool tell_what_ended();
   void ignore(std::size_t header_bytes, std::size_t data_bytes);
 
+  // Bulk payloads that come: ucx_bulk.cpp
+  ucs_status_t offer(Path& path, ByteView header, void* announcement, std::size_t bytes);
+  void landed(Arrival& arrival, Status outcome);
+  void tell_what_landed();
+  void decline_all();
+  void abandon_bulk(Path& path);
+  void close_by_force();
+
+  static void on_landed(void* request, ucs_status_t status, std::size_t bytes, void* arrival);
   static ucs_status_t on_message(void* worker, const void* header, std::size_t header_bytes, void* data,
                                  std::size_t data_bytes, const ucp_am_recv_param_t* param);
   static ucs_status_t on_marker(void* worker, const void* header, std::size_t header_bytes, void* data,
@@ -105,6 +120,10 @@ class UcxWorker final : public Worker {
   ucp_ep_h last_way_back_ = nullptr;  ///< path_of's answer of last time
   Path* last_path_ = nullptr;
 
+  ArrivalPool arrivals_;
+  std::size_t abandoned_ = 0;        ///< operations that UCX still has although their failure was told
+  Arrival* offered_ = nullptr;       ///< to the sink, at this moment
+  std::vector<Arrival*> landed_;     ///< since the last tell_what_ended
   std::vector<Operation*> ended_;    ///< since the last tell_what_ended
   std::vector<Operation*> telling_;  ///< those that it is working on; empty outside it
   std::vector<Path*> failed_;        ///< since the last tell_what_ended

@@ -40,7 +40,7 @@ static void make(const char* mistake) {
   if (strcmp(mistake, "send") == 0) armci_msg_snd(1, &value, 4, ranks);
   if (strcmp(mistake, "broadcast") == 0) armci_msg_bcast(&value, -4, 0);
   if (strcmp(mistake, "scope") == 0) armci_msg_gop_scope(1, &value, 1, "+", ARMCI_INT);
-  if (strcmp(mistake, "operation") == 0) armci_msg_igop(&value, 1, "minus");
+  if (strcmp(mistake, "operation") == 0) armci_msg_igop(&value, 1, "sum");
   if (strcmp(mistake, "logical") == 0) armci_msg_dgop(&real, 1, "||");
   if (strcmp(mistake, "type") == 0) armci_msg_gop_scope(SCOPE_ALL, &value, 1, "+", 5);
   if (strcmp(mistake, "memctl") == 0) {

@@ -1,0 +1,92 @@
+// Letters, notifications and signals that make no sense: a server refuses each and touches nothing.
+#include <cstring>
+
+#include "base/codec.hpp"
+#include "harness/access.hpp"
+#include "harness/world.hpp"
+#include "rma/messages.hpp"
+#include "sync/messages.hpp"
+
+namespace grapnel::test {
+namespace {
+
+class Faulty {
+ public:
+  explicit Faulty(Runtime& g) : parts_(RuntimeAccess::parts(g)) {}
+
+  template <typename Body>
+  void send(progress::HandlerId handler, const Body& body, std::size_t payload_bytes) {
+    const Bytes payload(payload_bytes, std::byte{0x77});
+    progress::Order order;
+    order.handler = handler;
+    order.body = base::bytes_of(body);
+    order.payload = payload;
+    bool refused = false;
+    bool answered = false;
+    struct Seen {
+      bool& refused;
+      bool& answered;
+    } seen{refused, answered};
+    order.on_reply = {[](void* context, const progress::Reply& reply) {
+                        auto& told = *static_cast<Seen*>(context);
+                        told.answered = true;
+                        told.refused = reply.code == progress::ReplyCode::refused;
+                      },
+                      &seen};
+    progress::Client::Guard guard(*parts_.client);
+    ASSERT_TRUE(parts_.client->send(NodeId{0}, order).ok());
+    ASSERT_TRUE(parts_.client->wait_until([&] { return answered; }).ok());
+    EXPECT_TRUE(refused) << "handler " << handler;
+  }
+
+ private:
+  Runtime::Implementation& parts_;
+};
+
+}  // namespace
+
+WORLD_TEST_ON(Refusal, SenselessRequestsTouchNothing, (std::vector<Shape>{{3, 2}, {3, 3}})) {
+  const auto memory = g.allocate(4096);
+  ASSERT_TRUE(memory.ok());
+  EXPECT_OK(g.barrier());
+  const int me = static_cast<int>(index(g.rank()));
+  if (me == g.size() - 1) {
+    Faulty faulty(g);
+    const sync::Envelope sound{1, 1, me, 1, 100, 0, 100};
+    const auto letter = [&](int to, auto change) {
+      sync::LetterBody body{to, sound};
+      change(body.envelope);
+      faulty.send(sync::kLetterHandler, body, 100);
+    };
+    for (const int to : {-1, me, g.size(), INT32_MAX}) letter(to, [](sync::Envelope&) {});
+    letter(0, [](sync::Envelope& e) { e.from = 0; });
+    letter(0, [](sync::Envelope& e) { e.bytes = 99; });
+    letter(0, [](sync::Envelope& e) { e.offset = 1; });
+    letter(0, [](sync::Envelope& e) { e.offset = UINT32_MAX - 50; });
+    letter(0, [](sync::Envelope& e) { e.total_bytes = UINT32_MAX; });
+    faulty.send(sync::kLetterHandler, sync::LetterBody{0, {1, 1, me, 1, 5000, 0, 5000}}, 5000);
+    for (const int target : {-1, me, g.size(), INT32_MIN})
+      faulty.send(sync::kNotifyHandler, sync::NotifyBody{target}, 0);
+    const auto there = reinterpret_cast<std::uint64_t>(memory->on(Rank{0}));
+    const std::uint64_t outside = there + (std::uint64_t{1} << 34);
+    faulty.send(rma::kPutSignalHandler, rma::PutSignalBody{{there, 8}, {there + 18, 1}}, 8);
+    faulty.send(rma::kPutSignalHandler, rma::PutSignalBody{{there, 8}, {outside, 1}}, 8);
+    faulty.send(rma::kPutSignalHandler, rma::PutSignalBody{{outside, 8}, {there, 1}}, 8);
+    faulty.send(rma::kPutSignalHandler, rma::PutSignalBody{{there, 8}, {there, 1}}, 9);
+    rma::StridedSignalBody strided;
+    strided.target.base = there;
+    strided.target.bytes = 8;
+    strided.target.shape = Strided::contiguous(8);
+    strided.signal = {outside, 1};
+    faulty.send(rma::kPutStridedSignalHandler, strided, 8);
+    strided.signal = {there, 1};
+    strided.target.first = 1;
+    faulty.send(rma::kPutStridedSignalHandler, strided, 8);
+  }
+  EXPECT_OK(g.barrier());
+  for (int i = 0; i < 4096; ++i) ASSERT_EQ(static_cast<const char*>(memory->local())[i], 0) << i;
+  EXPECT_TRUE(g.allgather(g.world(), {}).ok()) << "exchanges go on";
+  EXPECT_OK(g.free(*memory));
+}
+
+}  // namespace grapnel::test
