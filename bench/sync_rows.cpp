@@ -33,7 +33,8 @@ SyncWork work_of(int targets, int bytes, int gap_us, int operations) {
           static_cast<std::uint64_t>(targets),
           static_cast<std::uint64_t>(bytes),
           static_cast<std::uint64_t>(gap_us),
-          static_cast<std::uint64_t>(operations)};
+          static_cast<std::uint64_t>(operations),
+          0};
 }
 
 SyncRow row(std::string name, SyncOperation operation, const SyncWork& work) {
@@ -45,7 +46,11 @@ Pairing all_dirty(int nodes) {
   const SyncWork work = work_of(nodes - 1, 8, 0, 20);
   Pairing pairing{fmt::format("sync_{}", nodes), kBaseline, {}, true, {}};
   pairing.rows.push_back(row(fmt::format("fence/{}_nodes", nodes), SyncOperation::fence, work));
-  pairing.rows.push_back(row(fmt::format("barrier/{}_nodes", nodes), SyncOperation::barrier, work));
+  pairing.rows.push_back(row(fmt::format("barrier_at_once/{}_nodes", nodes), SyncOperation::barrier, work));
+  // The same without the processing of the writes, which both sides have alike.
+  SyncWork settled = work;
+  settled.settle_us = 5000;
+  pairing.rows.push_back(row(fmt::format("barrier/{}_nodes", nodes), SyncOperation::barrier, settled));
   return pairing;
 }
 

@@ -1,5 +1,7 @@
 #include "scenarios/sync_work.hpp"
 
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include "limits/handover.h"
@@ -29,6 +31,7 @@ std::uint64_t synchronize(Session& s, const SyncWork& work) {
   for (std::uint64_t i = 0; i < work.operations; ++i) {
     write_to_targets(s, work, data);
     pass_time(work.gap_us);
+    if (work.settle_us > 0) std::this_thread::sleep_for(std::chrono::microseconds(work.settle_us));
     const std::uint64_t begin_ns = now_ns();
     must(work.operation == SyncOperation::fence ? s.g.fence_all() : s.g.barrier());
     time_ns += now_ns() - begin_ns;
@@ -60,11 +63,12 @@ void SyncWork::store(Board& board) const {
   argument[2] = bytes;
   argument[3] = gap_us;
   argument[4] = operations;
+  argument[5] = settle_us;
 }
 
 SyncWork SyncWork::load(Board& board) {
   const std::uint64_t* const argument = board.page().argument;
-  return {static_cast<SyncOperation>(argument[0]), argument[1], argument[2], argument[3], argument[4]};
+  return {static_cast<SyncOperation>(argument[0]), argument[1], argument[2], argument[3], argument[4], argument[5]};
 }
 
 std::uint64_t do_sync_work(Session& s) {

@@ -22,6 +22,8 @@ struct SyncWork {
   std::uint64_t bytes = 8;    ///< of a write
   std::uint64_t gap_us = 0;   ///< between the writes and the operation
   std::uint64_t operations = 1;
+  std::uint64_t settle_us =
+      0;  ///< asleep between the writes and the operation: the writes are applied, not acknowledged
 
   void store(Board& board) const;
   static SyncWork load(Board& board);
