@@ -28,8 +28,11 @@ const char* Server::fault_of(const transport::Message& message, RequestHeader& h
   if (!read) return "is shorter than a header";
   header = *read;
   if (header.secret != launch_.job_secret()) return "does not know the job's secret";
-  const auto origins = static_cast<std::size_t>(launch_.size()) + launch_.nodes().node_count();
-  if (header.origin < 0 || static_cast<std::size_t>(header.origin) >= origins) return "names an origin outside the job";
+  const Handler* handler = handlers_.find(header.handler);
+  const std::size_t servers = handler != nullptr && handler->from_servers ? launch_.nodes().node_count() : 0;
+  if (header.origin < 0 || static_cast<std::size_t>(header.origin) >= origins_.size() + servers) {
+    return "names an origin outside the job";
+  }
   if (header.body_bytes != decoder.rest().size()) return "has a body of another length than it says";
   if (header.payload_bytes != message.payload.size()) return "has a payload of another length than it says";
   if (header.charge < header.payload_bytes || header.charge > config_.window_bytes) return "has a wrong charge";

@@ -51,6 +51,7 @@ struct Handler {
   std::size_t most_body_bytes = 0;
   bool answers = false;  ///< needs a token (a request without one is refused); else a token asks for an acknowledgement
   std::function<Outcome(Request&)> run;
+  bool from_servers = false;  ///< other nodes' servers may send it, too (server_links.hpp)
 };
 
 class HandlerTable {

@@ -47,7 +47,7 @@ void Locks::add_handlers(progress::Server& server) {
   server.handlers().add(kLockAskHandler, {"a lock's request", sizeof(locks::LockBody), kMost, true,
                                           [this](progress::Request& request) { return on_ask(request); }});
   server.handlers().add(kLockTellHandler, {"a lock's message", sizeof(locks::LockBody), kMost, false,
-                                           [this](progress::Request& request) { return on_tell(request); }});
+                                           [this](progress::Request& request) { return on_tell(request); }, true});
 }
 
 Result<std::shared_ptr<locks::Set>> Locks::prepare(int count, LockOptions options) {
