@@ -11,12 +11,10 @@ const char* Server::fault_of(ByteView front, std::size_t payload_bytes, RequestH
   if (!read) return "is shorter than a header";
   header = *read;
   if (header.secret != launch_.job_secret()) return "does not know the job's secret";
-  const auto origins = static_cast<std::size_t>(launch_.size()) + launch_.nodes().node_count();
-  if (header.origin < 0 || static_cast<std::size_t>(header.origin) >= origins) return "names an origin outside the job";
-  if (header.origin >= launch_.size()) {
-    const Handler* handler = handlers_.find(header.handler);
-    if (handler == nullptr || !handler->from_servers)
-      return "is no message between servers and names one as its origin";
+  const Handler* handler = handlers_.find(header.handler);
+  const std::size_t servers = handler != nullptr && handler->from_servers ? launch_.nodes().node_count() : 0;
+  if (header.origin < 0 || static_cast<std::size_t>(header.origin) >= origins_.size() + servers) {
+    return "names an origin outside the job";
   }
   if (header.body_bytes != decoder.rest().size()) return "has a body of another length than it says";
   if (header.payload_bytes != payload_bytes) return "has a payload of another length than it says";

@@ -34,16 +34,14 @@ void ServerLinks::know(std::vector<ServerDescription> servers) {
 }
 
 void ServerLinks::add_to(HandlerTable& handlers) {
-  handlers.add(kServerCountsHandler, {"server counts", sizeof(std::uint64_t), sizeof(std::uint64_t), false,
-                                      [this](Request& request) {
-                                        const std::int64_t node =
-                                            static_cast<std::int64_t>(request.origin) - launch_.size();
-                                        if (node < 0) return Outcome::refused;  // ranks have no link
-                                        links_[static_cast<std::size_t>(node)].acknowledged =
-                                            static_cast<std::uint32_t>(request.body_as<std::uint64_t>());
-                                        return Outcome::done;
-                                      },
-                                      true});
+  const auto take_counts = [this](Request& request) {
+    const auto node = static_cast<std::size_t>(index(request.origin)) - static_cast<std::size_t>(launch_.size());
+    if (node >= links_.size()) return Outcome::refused;  // ranks have no link: the difference wraps
+    links_[node].acknowledged = static_cast<std::uint32_t>(request.body_as<std::uint64_t>());
+    return Outcome::done;
+  };
+  handlers.add(kServerCountsHandler,
+               {"server counts", sizeof(std::uint64_t), sizeof(std::uint64_t), false, take_counts, true});
 }
 
 ServerLinks::Letter ServerLinks::compose(HandlerId handler, ByteView body, ByteView payload) const {

@@ -174,6 +174,20 @@ WORLD_TEST(LockConformance, ThousandsOfLocksInSeveralSets) {
   for (LockSet& set : sets) EXPECT_OK(g.destroy_lock_set(set));
 }
 
+// More than the credits of a pair of servers (progress/server_links.hpp): the home's server grants every time.
+WORLD_TEST_ON(LockConformance, ServersGrantMoreThanTheirCredits, (std::vector<Shape>{{2, 2}, {3, 3}})) {
+  LockOptions options;
+  options.kind = LockKind::reader_writer;
+  auto created = g.create_lock_set(1, options);
+  ASSERT_TRUE(created.ok());
+  for (int i = 0; i < 600 && index(g.rank()) == 1; ++i) {
+    EXPECT_OK(created->lock(0, Rank{0}));
+    EXPECT_OK(created->unlock(0, Rank{0}));
+  }
+  EXPECT_OK(g.barrier());
+  EXPECT_OK(g.destroy_lock_set(*created));
+}
+
 WORLD_TEST(LockConformance, ATableThatIsFullIsAnError) {
   if (g.node_count() == 1) return;  // no lines there
   LockOptions options;
