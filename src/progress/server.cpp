@@ -72,10 +72,10 @@ void Server::wait_for_work() {
     } while (spin.step());
   }
   sleeps_.fetch_add(1, std::memory_order_relaxed);
-  if (bell_ != nullptr) bell_->set_asleep(true);
+  if (bell_) bell_->set_asleep(true);
   // What a rank stored before it could see the mark is found here; whoever sees it wakes the worker.
   if (!look()) worker_->sleep(Waiting::kLongestSleep_ns);
-  if (bell_ != nullptr) bell_->set_asleep(false);
+  if (bell_) bell_->set_asleep(false);
 }
 
 bool Server::look() {

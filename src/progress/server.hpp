@@ -23,6 +23,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/config.hpp"
@@ -74,8 +75,9 @@ class Server final : public transport::MessageSink {
   /// `look` is called between messages, and once more before the server sleeps: it does what there is to do and answers
   /// whether there was anything. It may connect and send. Before `start`.
   void add_watcher(std::function<bool()> look) { watchers_.push_back(std::move(look)); }
-  /// By this bell the ranks of the node call for a look. Before `start`.
-  void listen_to(Bell& bell) { bell_ = &bell; }
+  /// By this bell the ranks of the node call for a look. Before `start`. Kept as a copy: the client that it came from
+  /// ends before the server.
+  void listen_to(const Bell& bell) { bell_.emplace(bell); }
   /// After work was stored for a watcher; from this process, any thread.
   void ring() {
     if (bell_->must_wake()) worker_->wake();
@@ -152,7 +154,7 @@ class Server final : public transport::MessageSink {
   std::size_t retrying_origins_ = 0;
   std::uint64_t writes_ = 0;
   std::vector<std::function<bool()>> watchers_;
-  Bell* bell_ = nullptr;
+  std::optional<Bell> bell_;
   std::atomic<bool> stopping_{false};
   std::unique_ptr<os::Thread> thread_;
   // Written by the server's thread alone, read by anybody: relaxed on both sides.

@@ -72,7 +72,7 @@ class BarrierServer final : MeetingHall {
   launch::Launch& launch_;
   progress::Waiting& waiting_;
   progress::Server& server_;
-  const progress::WriteCounts& counts_;
+  const progress::WriteCounts counts_;  ///< a copy: the client that it came from ends before the server
   BarrierWords& words_;
   const Combines& combines_;
   const Terms terms_;  ///< of a group of all nodes
