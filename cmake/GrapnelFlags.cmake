@@ -10,8 +10,11 @@ set(CMAKE_INSTALL_LIBDIR lib)
 
 find_program(GRAPNEL_CCACHE ccache)
 if(GRAPNEL_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${GRAPNEL_CCACHE})
-  set(CMAKE_C_COMPILER_LAUNCHER ${GRAPNEL_CCACHE})
+  # Relative to the sources, so that a clone somewhere else finds what this one compiled.
+  set(GRAPNEL_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=true
+    ${GRAPNEL_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${GRAPNEL_LAUNCHER})
+  set(CMAKE_C_COMPILER_LAUNCHER ${GRAPNEL_LAUNCHER})
 endif()
 
 add_library(grapnel_flags INTERFACE)

@@ -56,6 +56,7 @@ ARMCI_LOWER_CALL_(void, msg_brdcst, (void* buffer, int bytes, int root));
 ARMCI_LOWER_CALL_(void, msg_bcast_scope,
                   (int scope, void* buffer, int bytes, int root));   /* root: a rank of the world */
 ARMCI_LOWER_CALL_(void, msg_clus_brdcst, (void* buffer, int bytes)); /* from the node's lowest rank */
+/* root: a rank of the world, here too */
 ARMCI_LOWER_CALL_(void, msg_group_bcast_scope, (int scope, void* buffer, int bytes, int root, ARMCI_Group* group));
 /* Among the `count` ranks of `group` that begin with `first`, which is the root. */
 ARMCI_LOWER_CALL_(void, grp_clus_brdcst, (void* buffer, int bytes, int first, int count, ARMCI_Group* group));

@@ -129,7 +129,10 @@ ARMCI_DEFINE_LOWER(void, msg_group_bcast_scope, (int scope, void* buffer, int by
   must("armci_msg_group_bcast_scope", [&](Job& job) -> Status {
     const auto entry = job.groups.find_mine(group);
     if (!entry) return entry.status();
-    return broadcast(job, **entry, scope, buffer, bytes, root);
+    const std::vector<int>& members = (*entry)->members;
+    const auto found = std::find(members.begin(), members.end(), root);
+    if (found == members.end()) return {Code::invalid_argument, fmt::format("root {} is no member of the group", root)};
+    return broadcast(job, **entry, scope, buffer, bytes, static_cast<int>(found - members.begin()));
   });
 }
 

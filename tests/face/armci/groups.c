@@ -28,7 +28,7 @@ static void messages_of(ARMCI_Group* group, const int* members, int size) {
   armci_msg_group_lgop(&sum, 1, "+", group);
   CHECK_EQUAL(sum, wanted);
   int last = me;
-  armci_msg_group_bcast_scope(SCOPE_ALL, &last, sizeof last, size - 1, group);
+  armci_msg_group_bcast_scope(SCOPE_ALL, &last, sizeof last, members[size - 1], group);
   CHECK_EQUAL(last, members[size - 1]);
   double most = me;
   armci_msg_group_gop_scope(SCOPE_NODE, &most, 1, "max", ARMCI_DOUBLE, group);
