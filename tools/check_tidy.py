@@ -74,7 +74,9 @@ def source_for(root, header, sources):
 def files_to_tidy(root, build):
     database = json.loads((build / "compile_commands.json").read_text())
     compiled = {Path(entry["directory"], entry["file"]).resolve() for entry in database}
-    sources = sorted(path.relative_to(root) for path in compiled if path.is_relative_to(root) and path.is_file())
+    generated = build.parent  # what a build wrote is not the project's text
+    sources = sorted(path.relative_to(root) for path in compiled
+                     if path.is_relative_to(root) and not path.is_relative_to(generated) and path.is_file())
     chosen, unseen = set(), []
     for path in changed_files(root):
         source = path if path in sources else source_for(root, path, sources)

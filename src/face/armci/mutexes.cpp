@@ -64,8 +64,9 @@ ARMCI_DEFINE(void, Lock, (int mutex, int proc)) {
 ARMCI_DEFINE(void, Unlock, (int mutex, int proc)) {
   must("ARMCI_Unlock", [&](Job& job) -> Status {
     GRAPNEL_TRY(check_mutex(job, mutex, proc));
-    // Where a server hands over, the caller's earlier writes to that server are applied before; programs rely on it. The
-    // core's direct hand-off does not pass by the home, so they are completed here. Nothing is sent where nothing is due.
+    // Where a server hands over, the caller's earlier writes to that server are applied before; programs rely on it.
+    // The core's direct hand-off does not pass by the home, so they are completed here. Nothing is sent where nothing
+    // is due.
     GRAPNEL_TRY(job.runtime->fence(Rank{proc}));
     return job.runtime->unlock(mutex, Rank{proc});
   });
