@@ -32,6 +32,8 @@ struct Answer {
 /// Where a lock came from, for the statistics.
 enum class Came { free, from_this_node, from_elsewhere };
 
+class Ground;
+
 struct Acquisition {
   LockId lock;
   bool shared = false;
@@ -49,14 +51,12 @@ struct Acquisition {
   std::uint32_t record = 0;
   std::uint64_t before = 0;  ///< whom it waits behind
   std::unique_ptr<Answer> answer;
+  Ground* asked_by = nullptr;  ///< who keeps the answer's place when the acquisition ends before it came
 
   Acquisition() = default;
   Acquisition(const Acquisition&) = delete;
   Acquisition& operator=(const Acquisition&) = delete;
-  ~Acquisition() {
-    // A late answer must find its place.
-    if (answer && !answer->arrived) static_cast<void>(answer.release());
-  }
+  ~Acquisition();
 };
 
 class Algorithm {

@@ -87,10 +87,21 @@ Status Ground::ask(Acquisition& a, NodeId to, const LockBody& body, ByteView pay
                       }
                     },
                     a.answer.get()};
+  a.asked_by = this;
   statistics.messages.add(1);
   progress::Client::Guard guard(*client_);
   if (const auto sent = client_->send(to, order); !sent) return sent.status();
   return client_->drain(to);  // also for those who do not wait now: nobody else would move it
+}
+
+void Ground::keep(std::unique_ptr<Answer> awaited) {
+  const std::lock_guard lock(abandoned_mutex_);
+  abandoned_.push_back(std::move(awaited));
+}
+
+// A late answer must find its place.
+Acquisition::~Acquisition() {
+  if (answer && !answer->arrived) asked_by->keep(std::move(answer));
 }
 
 Status Ground::wait_for_answer(Acquisition& a, std::uint64_t until_ns) {

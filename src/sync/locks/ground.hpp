@@ -7,7 +7,9 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "base/random.hpp"
 #include "grapnel/lock.hpp"
@@ -55,6 +57,9 @@ class Ground {
   /// Asks a node's server; `wait_for_answer` ends when `a.answer` has arrived.
   Status ask(Acquisition& a, NodeId to, const LockBody& body, ByteView payload);
   Status wait_for_answer(Acquisition& a, std::uint64_t until_ns);
+  /// Takes over the place of an answer that nobody awaits any more. It lives as long as the set, longer than the
+  /// client.
+  void keep(std::unique_ptr<Answer> awaited);
 
   /// Server: answers a request now.
   void answer(progress::Request& request, const LockBody& body, ByteView payload);
@@ -92,6 +97,8 @@ class Ground {
   const std::uint32_t set_;
   Algorithm* algorithm_ = nullptr;
   std::atomic<std::uint64_t> random_;
+  std::mutex abandoned_mutex_;
+  std::vector<std::unique_ptr<Answer>> abandoned_;  ///< places of answers that nobody awaits any more
 };
 
 }  // namespace grapnel::sync::locks
