@@ -74,7 +74,8 @@ WORLD_TEST(Signal, TheDataIsThereWhenTheWordIsSeen) {
       EXPECT_EQ(messages == 0, g.same_node(next));
       await(g, mine.flag, round);
       const auto expected = filled(previous, static_cast<std::uint64_t>(round), bytes);
-      ASSERT_EQ(std::memcmp(mine.data, expected.data(), bytes), 0) << bytes << " bytes";
+      // memcmp takes no null pointer, which a vector of nothing may give.
+      ASSERT_TRUE(bytes == 0 || std::memcmp(mine.data, expected.data(), bytes) == 0) << bytes << " bytes";
       EXPECT_OK(g.notify(previous));  // it may send the next one
       ASSERT_TRUE(g.wait_notify(next).ok());
     }
