@@ -258,7 +258,9 @@ progress::Outcome Chain::answer(const LockId& lock, const LockBody& body, ByteVi
     default: return progress::Outcome::refused;
   }
   said.other = found;
-  ground_.answer(request, said, found == 0 ? ground_.memory.kept(places_.home_line(lock), 0) : Bytes());
+  // A comparison that expected somebody and found the lock free has not taken it: its payload may be changing.
+  const bool taken = found == 0 && (body.verb != Verb::compare || body.other == 0);
+  ground_.answer(request, said, taken ? ground_.memory.kept(places_.home_line(lock), 0) : Bytes());
   if (body.verb == Verb::enqueue && found != 0) {
     static_cast<void>(ground_.deliver(Voice::server, places_.node_of(member_of(found)), lock,
                                       ground_.body(Verb::link, lock, body.me, found), payload));
