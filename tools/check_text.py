@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fails on words that must not be in the project's files.
 
-  - a mark of unfinished work that names no issue (with one it reads TODO(#12));
+  - a mark of unfinished work that names no issue (the issue stands behind it, as in (#12));
   - code that was commented out instead of removed (C and C++; only what certainly looks like code);
   - paths of the machine that the work is done on, and host names of package registries.
 """
