@@ -42,7 +42,6 @@ class NodeQueue {
     queue.owner.store(kBare, std::memory_order_relaxed);  // holders only, one after the other
     return true;
   }
-  bool is_free(const NodeQueueWords& queue) const { return queue.tail.load() == 0; }
 
   /// Gets in line; `a.record` is the place. True: the caller is the holder, without the releaser's word.
   Result<bool> enter(NodeQueueWords& queue, Acquisition& a);
