@@ -61,11 +61,12 @@ Status Runtime::Implementation::destroy_locks() {
 Result<std::vector<sync::LockCounts>> Runtime::Implementation::sum_lock_counts() {
   std::vector<sync::LockCounts> sum(sync::kLockKinds);
   const std::vector<sync::LockCounts> mine = locks->counts();
-  for (std::size_t kind = 0; kind < sum.size(); ++kind) {
-    const auto all = allgather(world, base::bytes_of(mine[kind]));
-    if (!all) return all.status();
-    for (const Bytes& one : *all) {
-      if (const auto counts = base::Decoder(one).get<sync::LockCounts>()) runtime::add(sum[kind], *counts);
+  const auto all = allgather(world, std::as_bytes(std::span(mine)));
+  if (!all) return all.status();
+  for (const Bytes& one : *all) {
+    base::Decoder counts(one);
+    for (sync::LockCounts& kind : sum) {
+      if (const auto theirs = counts.get<sync::LockCounts>()) runtime::add(kind, *theirs);
     }
   }
   return sum;

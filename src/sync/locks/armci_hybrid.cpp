@@ -52,11 +52,7 @@ Status ArmciHybrid::give_up(Acquisition& a) {
 
 Status ArmciHybrid::attempt(Acquisition& a) {
   if (ground_.at_home(a.lock)) {
-    TicketWords& words = booth_.words(a.lock);
-    if (booth_.take_if_free(words, ground_.me)) {
-      a.received = ground_.memory.kept(&words, 0);
-      a.done = true;
-    }
+    booth_.attempt(a);
     return {};
   }
   GRAPNEL_TRY(ground_.ask(a, ground_.node_of(a.lock.home), ground_.body(Verb::attempt, a.lock), a.payload));

@@ -38,6 +38,13 @@ class TicketBooth {
     words.holder.store(mark(who), std::memory_order_relaxed);  // only holders write it, one after the other
     return true;
   }
+  /// A try at home: done, or not, at once.
+  void attempt(Acquisition& a) {
+    TicketWords& here = words(a.lock);
+    if (!take_if_free(here, ground_.me)) return;
+    a.received = ground_.memory.kept(&here, 0);
+    a.done = true;
+  }
   std::uint32_t take(TicketWords& words) { return words.next.fetch_add(1); }
   bool served(const TicketWords& words, std::uint32_t ticket) const { return words.serving.load() == ticket; }
   /// Waits for it. timed_out as Waiting does.
