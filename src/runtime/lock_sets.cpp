@@ -24,7 +24,7 @@ Result<LockSet> Runtime::Implementation::create_lock_set(int count, const LockOp
 }
 
 Status Runtime::Implementation::destroy_lock_set(const LockSet& handle) {
-  const std::shared_ptr<sync::locks::Set> set = handle.set();
+  const std::shared_ptr<sync::locks::Set>& set = handle.set();
   const auto found = lock_memory_.find(set.get());
   if (found == lock_memory_.end()) return Status(Code::invalid_argument, "there are no locks to destroy");
   // All ranks answer alike, so that none waits for one that left.
