@@ -42,9 +42,9 @@ void leave_out_of_dumps(std::uintptr_t address, std::size_t bytes) { ::madvise(a
 
 std::span<const std::uintptr_t> AddressPool::candidate_bases() {
   // The first is the start of what the thread sanitizer calls "high app memory", below every library and stack.
-  static constexpr std::array<std::uintptr_t, 4> bases = {0x7e8000000000, 0x600000000000, 0x500000000000,
-                                                          0x200000000000};
-  return bases;
+  static constexpr std::array<std::uintptr_t, 4> kBases = {0x7e8000000000, 0x600000000000, 0x500000000000,
+                                                           0x200000000000};
+  return kBases;
 }
 
 Result<std::unique_ptr<AddressPool>> AddressPool::reserve(std::uintptr_t base, std::size_t bytes) {

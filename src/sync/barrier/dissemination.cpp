@@ -53,7 +53,7 @@ void Meeting::add_sums(const DisseminationRound& round) {
       add(common, part.large ? message.body.large : message.body.small, part.large ? theirs_large : theirs_small);
       continue;
     }
-    small = large = std::move(common);
+    small = large = common;
     add(small, message.body.small, theirs_small);
     add(large, message.body.large, theirs_large);
   }

@@ -33,8 +33,8 @@ double estimated_ns(BarrierPlan plan, const Tally& tally, const Terms& terms) {
   }
   const auto exchange_rounds = static_cast<double>(reduce_scatter(terms.nodes).size());
   const auto others = static_cast<double>(terms.nodes - 1);
-  const auto windows =
-      static_cast<double>((tally.most_dirty + terms.fence_window - 1) / std::max(terms.fence_window, 1U));
+  const auto full_windows = (tally.most_dirty + terms.fence_window - 1) / std::max(terms.fence_window, 1U);
+  const auto windows = static_cast<double>(full_windows);
   switch (plan) {
     case BarrierPlan::clean: return dissemination_ns;
     case BarrierPlan::serial: return 2 * dirty * (delay + cost) + dissemination_ns;
