@@ -14,7 +14,7 @@ compiler_paths() {
   printf '%s\n%s\n' "$c" "$cxx"
 }
 
-# build_tree [TARGET]: configures and builds $preset, $mpi, $cc in $build_dir. CMAKE_BUILD_PARALLEL_LEVEL bounds the
+# build_tree [TARGET…]: configures and builds $preset, $mpi, $cc in $build_dir, all of it or the targets. CMAKE_BUILD_PARALLEL_LEVEL bounds the
 # jobs, as CMake has it.
 build_tree() {
   require_packages $(groups_of_build "$mpi" "$cc")
@@ -29,7 +29,7 @@ build_tree() {
     die "configuring $(build_dir_name "$preset" "$mpi" "$cc") failed"
   }
   say "building $(build_dir_name "$preset" "$mpi" "$cc")"
-  cmake --build "$build_dir" ${1:+--target "$1"} || die "the build in $(build_dir_name "$preset" "$mpi" "$cc") failed"
+  cmake --build "$build_dir" ${1:+--target "$@"} || die "the build in $(build_dir_name "$preset" "$mpi" "$cc") failed"
 }
 
 command_build() {

@@ -125,9 +125,10 @@ ARMCI_DEFINE(void, Memget, (size_t bytes, armci_meminfo_t* meminfo, int flags)) 
     const std::lock_guard guard(job.own_mutex);
     auto memory = job.runtime->allocate(*alone, bytes);
     if (!memory) return memory.status();
-    meminfo->armci_addr = meminfo->addr = static_cast<char*>(memory->local());
+    void* const start = memory->local();
+    meminfo->armci_addr = meminfo->addr = static_cast<char*>(start);
     meminfo->size = bytes;
-    job.offered.emplace(memory->local(), *std::move(memory));
+    job.offered.emplace(start, *std::move(memory));
     return {};
   });
 }

@@ -33,16 +33,16 @@ std::size_t lines_of(const launch::Launch& launch, int count, const LockOptions&
 
 }  // namespace
 
-Ground::Ground(launch::Launch& launch_, progress::Waiting& waiting_, progress::Client* client, progress::Server* server,
-               std::uint32_t set, int count_, const LockOptions& options_)
-    : launch(launch_),
-      waiting(waiting_),
-      options(options_),
-      count(count_),
-      one_node(launch_.nodes().node_count() == 1),
-      me(launch_.rank()),
-      my_node(launch_.node()),
-      memory(launch_, count_, options_.payload_bytes, lines_of(launch_, count_, options_)),
+Ground::Ground(launch::Launch& job, progress::Waiting& wait, progress::Client* client, progress::Server* server,
+               std::uint32_t set, int locks, const LockOptions& wanted)
+    : launch(job),
+      waiting(wait),
+      options(wanted),
+      count(locks),
+      one_node(job.nodes().node_count() == 1),
+      me(job.rank()),
+      my_node(job.node()),
+      memory(job, locks, wanted.payload_bytes, lines_of(job, locks, wanted)),
       client_(client),
       server_(server),
       set_(set),

@@ -27,8 +27,8 @@ namespace grapnel::sync::locks {
 class Ground {
  public:
   /// `client` is null in a job of one node, `server` where this rank does not lead its node.
-  Ground(launch::Launch& launch, progress::Waiting& waiting, progress::Client* client, progress::Server* server,
-         std::uint32_t set, int count, const LockOptions& options);
+  Ground(launch::Launch& job, progress::Waiting& wait, progress::Client* client, progress::Server* server,
+         std::uint32_t set, int locks, const LockOptions& wanted);
 
   /// Who gets what this node tells itself.
   void speak_for(Algorithm& algorithm) { algorithm_ = &algorithm; }
