@@ -37,8 +37,8 @@ TEST(Result, HoldsOneOrTheOther) {
   EXPECT_EQ(bad.status().code(), Code::refused);
 }
 
-Result<base::Config> read(std::map<std::string, std::string> environment) {
-  return base::Config::from_environment([environment](const char* name) {
+Result<base::Config> read(const std::map<std::string, std::string>& environment) {
+  return base::Config::from_environment([&environment](const char* name) {
     const auto found = environment.find(name);
     return found == environment.end() ? nullptr : found->second.c_str();
   });

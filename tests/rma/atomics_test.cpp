@@ -10,7 +10,7 @@ WORLD_TEST(Atomics, FetchAndAddGivesEveryTicketOnce) {
   const auto memory = g.allocate(16);
   ASSERT_TRUE(memory.ok());
   constexpr int kEach = 60;
-  const auto count = static_cast<std::size_t>(kEach * g.size());
+  const auto count = std::size_t{kEach} * static_cast<std::size_t>(g.size());
   const auto tickets = g.allocate(index(g.rank()) == 0 ? count : 0);
   ASSERT_TRUE(tickets.ok());
   for (int i = 0; i < kEach; ++i) {

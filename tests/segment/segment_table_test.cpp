@@ -319,14 +319,14 @@ TEST(SegmentTable, TwoGibibytesAreTakenAtOnceAndGivenBack) {
 class FakeTransport final : public transport::Transport {
  public:
   struct Memory final : transport::RegisteredMemory {
-    Memory(ByteSpan bytes, int& alive) : bytes_(bytes), alive_(alive) { ++alive_; }
-    ~Memory() override { --alive_; }
+    Memory(ByteSpan view, int& count) : bytes(view), alive(count) { ++alive; }
+    ~Memory() override { --alive; }
     Bytes key() const override {
       base::Encoder out;
-      return out.put(reinterpret_cast<std::uintptr_t>(bytes_.data())).put(bytes_.size()).take();
+      return out.put(reinterpret_cast<std::uintptr_t>(bytes.data())).put(bytes.size()).take();
     }
-    ByteSpan bytes_;
-    int& alive_;
+    ByteSpan bytes;
+    int& alive;
   };
   explicit FakeTransport(bool native) { capabilities_.native_get = native; }
   const transport::Capabilities& capabilities() const override { return capabilities_; }
