@@ -49,7 +49,7 @@ class OnHosts(unittest.TestCase):
 class Programs(OnHosts):
     def test_every_program_sees_three_nodes_and_passes(self):
         for name in ("transfers", "nonblocking", "atomics", "order", "completion", "memory", "refusals", "groups",
-                     "messages", "twin"):
+                     "messages", "twin", "threads"):
             with self.subTest(program=name):
                 self.assertIn("passed: 6 ranks, 3 nodes", self.passes(name))
 
