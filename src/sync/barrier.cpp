@@ -104,7 +104,7 @@ Status Barriers::call_server() {
 }
 
 Result<Barriers::Membership*> Barriers::begun(const launch::Group& group) {
-  const auto found = membership(group);
+  auto found = membership(group);
   if (found.ok() && !(*found)->begun) return Status(Code::invalid_argument, "this group's barrier has not begun");
   return found;
 }
