@@ -103,28 +103,47 @@ Status Barriers::call_server() {
   return client_->ring();
 }
 
+Result<Barriers::Membership*> Barriers::begun(const launch::Group& group) {
+  auto found = membership(group);
+  if (found.ok() && !(*found)->begun) return Status(Code::invalid_argument, "this group's barrier has not begun");
+  return found;
+}
+
 Result<bool> Barriers::test(const launch::Group& group) {
-  const auto found = membership(group);
-  if (!found) return found.status();
-  Membership& mine = **found;
-  if (!mine.begun) return Status(Code::invalid_argument, "this group's barrier has not begun");
-  if (!passed(mine)) {
+  const auto mine = begun(group);
+  if (!mine) return mine.status();
+  if (!passed(**mine)) {
     GRAPNEL_TRY(waiting_.health());
     waiting_.host().relax();
     return false;
   }
-  GRAPNEL_TRY(leave(mine));
+  GRAPNEL_TRY(leave(**mine));
   return true;
 }
 
 Status Barriers::end(const launch::Group& group) {
-  const auto found = membership(group);
-  if (!found) return found.status();
-  Membership& mine = **found;
-  if (!mine.begun) return Status(Code::invalid_argument, "this group's barrier has not begun");
+  const auto mine = begun(group);
+  if (!mine) return mine.status();
+  GRAPNEL_TRY(wait_at_gate(**mine, progress::Waiting::kForever));
+  return leave(**mine);
+}
+
+Result<bool> Barriers::end_within(const launch::Group& group, std::uint64_t timeout_ns) {
+  const auto mine = begun(group);
+  if (!mine) return mine.status();
+  if (!passed(**mine)) {
+    const Status waited = wait_at_gate(**mine, waiting_.host().now_ns() + timeout_ns);
+    if (waited.code() == Code::timed_out) return false;
+    GRAPNEL_TRY(waited);
+  }
+  GRAPNEL_TRY(leave(**mine));
+  return true;
+}
+
+Status Barriers::wait_at_gate(Membership& mine, std::uint64_t until_ns) {
   const std::uint32_t count = (mine.done + 1) & BarrierWords::kCountMask;
   os::Word& gate = mine.entry->gate;
-  GRAPNEL_TRY(waiting_.on_marked_word(
+  return waiting_.on_marked_word(
       gate, [&](std::uint32_t seen) { return BarrierWords::passed(seen, count); },
       [&](std::uint32_t& seen) {
         if ((seen & 1) != 0) return true;
@@ -133,8 +152,7 @@ Status Barriers::end(const launch::Group& group) {
         if (marked) seen |= 1;
         return marked;
       },
-      progress::Waiting::kForever));
-  return leave(mine);
+      until_ns);
 }
 
 // The gate is open.

@@ -78,6 +78,9 @@ class Barriers {
   Result<bool> test(const launch::Group& group);
   /// Waits for that. Errors: as `test`; peer_dead.
   Status end(const launch::Group& group);
+  /// Waits for that, about so long at most. False: it is under way still, as if nothing had been called. For who has
+  /// other things to keep going meanwhile. Errors: as `end`.
+  Result<bool> end_within(const launch::Group& group, std::uint64_t timeout_ns);
   /// What the last barrier joined; valid until the next `begin` of the group.
   ByteView joined(const launch::Group& group);
 
@@ -109,10 +112,13 @@ class Barriers {
   };
 
   Result<Membership*> membership(const launch::Group& group);
+  /// The same, and its barrier has begun.
+  Result<Membership*> begun(const launch::Group& group);
   Status join(const launch::Group& group, Membership& mine, const std::function<Status(std::uint32_t)>& on_new);
   Status tell_server(const launch::Group& group, std::uint32_t entry, bool ends);
   Status contribute(Membership& mine, const Contribution& contribution);
   Status arrive(Membership& mine);
+  Status wait_at_gate(Membership& mine, std::uint64_t until_ns);
   Status leave(Membership& mine);
   Status call_server();
   Status measure_delay();

@@ -113,6 +113,35 @@ WORLD_TEST(Barrier, WaitsForASlowRank) {
   EXPECT_OK(g.free(*memory));
 }
 
+// A rank that has other things to keep going gives up and comes again; what it is told in between is true.
+WORLD_TEST(Barrier, IsWaitedForInPieces) {
+  const auto memory = g.allocate(Slots::bytes(g));
+  ASSERT_TRUE(memory.ok());
+  const Slots slots{g, *memory};
+  const int me = static_cast<int>(index(g.rank()));
+  sync::Barriers& barriers = *RuntimeAccess::parts(g).barriers;
+  os::Host& host = *RuntimeAccess::parts(g).host;
+  const launch::Group& world = *GroupAccess::of(RuntimeAccess::parts(g).world);
+  EXPECT_CODE(Code::invalid_argument, barriers.end_within(world, 1).status());
+  for (std::uint64_t round = 1; round <= 8; ++round) {
+    const int slow = static_cast<int>(round) % g.size();
+    for (int to = 0; to < g.size(); ++to) slots.write(Rank{to}, value_of(round, me), round);
+    os::Word never{0};
+    if (me == slow) host.wait(never, 0, 3 * base::kMillisecond_ns);
+    const std::uint64_t began_ns = host.now_ns();
+    ASSERT_OK(barriers.begin(world));
+    for (bool over = false; !over;) {
+      const auto waited = barriers.end_within(world, base::kMillisecond_ns / 4);
+      ASSERT_TRUE(waited.ok()) << waited.status().to_string();
+      over = *waited;
+      if (!over) EXPECT_GE(host.now_ns() - began_ns, base::kMillisecond_ns / 4) << "gave up too early";
+    }
+    for (int from = 0; from < g.size(); ++from) slots.expect(Rank{from}, value_of(round, from));
+    ASSERT_OK(g.barrier());
+  }
+  EXPECT_OK(g.free(*memory));
+}
+
 WORLD_TEST(Barrier, SplitPhaseCompletesWhatWasWrittenBeforeItsBeginning) {
   const auto memory = g.allocate(2 * Slots::bytes(g));
   ASSERT_TRUE(memory.ok());

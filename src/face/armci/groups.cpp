@@ -128,6 +128,7 @@ Status Groups::free(const ARMCI_Group& handle) {
   if (!found) return found.status();
   if (handle.id == kWorld) return {Code::invalid_argument, "the world's group cannot be freed"};
   GroupEntry& entry = **found;
+  if (entry.has_me()) GRAPNEL_TRY(runtime_->release(entry.core));
   free_comms(entry);
   const unsigned generation = entry.generation + 1;
   entry = GroupEntry{};

@@ -42,6 +42,7 @@ class Groups {
   void clear();
 
   GroupEntry& world() { return entries_[kWorld]; }
+  MPI_Comm world_comm() const { return entries_[kWorld].comm; }
   /// The entry of a handle. Errors: null, freed, never made.
   Result<GroupEntry*> find(const ARMCI_Group* handle);
   /// The same, and the caller is a member.

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "face/armci/barriers.hpp"
 #include "face/armci/define.hpp"
 #include "face/armci/errors.hpp"
 #include "launch/mpi_launch.hpp"
@@ -77,6 +78,7 @@ Result<std::unique_ptr<Job>> build_job(MPI_Comm comm) {
   if (!implementation) return implementation.status();
   auto job = std::make_unique<Job>();
   job->rma = (*implementation)->rma.get();
+  job->barriers = (*implementation)->barriers.get();
   job->runtime = std::make_unique<Runtime>(std::move(*implementation));
   job->me = static_cast<int>(index(job->runtime->rank()));
   job->ranks = job->runtime->size();
@@ -114,11 +116,13 @@ MPI_Comm chosen_comm() { return named_comm != MPI_COMM_NULL ? named_comm : MPI_C
 /// Collective. The job is gone afterwards, whatever it says.
 int end_job() {
   const std::unique_ptr<Job> job(std::exchange(the_job, nullptr));
+  // The core ends with a barrier of its own, in which MPI would not go on; after this one nobody is late for it.
+  const Status arrived = run_barrier(*job, job->groups.world().core);
   const Status finished = job->runtime->finish();
   job->runtime.reset();
   job->groups.clear();
-  if (!finished.ok()) return report("ARMCI_Finalize", finished);
-  return 0;
+  const Status& all = finished.ok() ? arrived : finished;
+  return all.ok() ? 0 : report("ARMCI_Finalize", all);
 }
 
 void forget_keyval(int keyval) {

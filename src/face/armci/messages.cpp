@@ -1,11 +1,13 @@
 // Point-to-point messages, barriers, broadcasts and the tree, over MPI.
 //
-// Only the calling thread enters MPI. What MPI itself reports ends the job by its default error handler.
+// The barriers are the core's. Only the calling thread enters MPI. What MPI itself reports ends the job by its default
+// error handler.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 
+#include "face/armci/barriers.hpp"
 #include "face/armci/define.hpp"
 #include "face/armci/errors.hpp"
 #include "face/armci/scopes.hpp"
@@ -98,13 +100,20 @@ ARMCI_DEFINE_LOWER(int, msg_rcvany, (int tag, void* buffer, int room, int* bytes
   return receive("armci_msg_rcvany", tag, buffer, room, bytes, MPI_ANY_SOURCE);
 }
 
-ARMCI_DEFINE_LOWER(void, msg_barrier, (void)) { MPI_Barrier(world_comm("armci_msg_barrier")); }
+ARMCI_DEFINE_LOWER(void, msg_barrier, (void)) {
+  const MPI_Comm comm = world_comm("armci_msg_barrier");
+  if (the_job == nullptr) {  // before ARMCI_Init, or after ARMCI_Finalize
+    MPI_Barrier(comm);
+    return;
+  }
+  must("armci_msg_barrier", [](Job& job) { return run_barrier(job, job.groups.world().core); });
+}
 
 ARMCI_DEFINE_LOWER(void, msg_group_barrier, (ARMCI_Group * group)) {
   must("armci_msg_group_barrier", [&](Job& job) -> Status {
     const auto entry = job.groups.find_mine(group);
-    if (entry.ok()) MPI_Barrier((*entry)->comm);
-    return entry.status();
+    if (!entry) return entry.status();
+    return run_barrier(job, (*entry)->core);
   });
 }
 

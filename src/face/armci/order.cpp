@@ -1,4 +1,5 @@
 // Fences, the barrier, notify.
+#include "face/armci/barriers.hpp"
 #include "face/armci/define.hpp"
 #include "face/armci/errors.hpp"
 
@@ -25,7 +26,7 @@ ARMCI_DEFINE(void, GroupFence, (ARMCI_Group * group)) {
 }
 
 ARMCI_DEFINE(void, Barrier, (void)) {
-  must("ARMCI_Barrier", [](Job& job) { return job.runtime->barrier(); });
+  must("ARMCI_Barrier", [](Job& job) { return run_barrier(job, job.groups.world().core); });
 }
 
 ARMCI_DEFINE_LOWER(int, notify, (int proc)) {

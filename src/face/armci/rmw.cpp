@@ -20,7 +20,7 @@ constexpr Width kWidthOf = sizeof(Word) == 4 ? Width::bits32 : Width::bits64;
 template <typename Word>
 Status apply(Job& job, RmwOperation operation, Word* old, void* remote, Word operand, Word expected, int proc) {
   if (old == nullptr) [[unlikely]]
-    return null_pointer("ploc");
+    return null_pointer(operation == RmwOperation::compare_and_swap ? "old" : "ploc");
   const auto before = job.rma->rmw(operation, remote, operand, expected, kWidthOf<Word>, Rank{proc});
   if (!before.ok()) [[unlikely]]
     return before.status();

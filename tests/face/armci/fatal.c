@@ -2,6 +2,8 @@
  * others wait, so that they end only if the whole job does. */
 #include "support.h"
 
+static void make_more(const char* mistake);
+
 static void make(const char* mistake) {
   int value = 0;
   double real = 0;
@@ -57,6 +59,45 @@ static void make(const char* mistake) {
     ARMCI_Finalize();
     ARMCI_AllFence();
   }
+  make_more(mistake);
+}
+
+#define MISTAKE(name, call) \
+  if (strcmp(mistake, name) == 0) call
+
+/* Those of one call. */
+static void make_more(const char* mistake) {
+  int value = 0, one[] = {0};
+  double real = 0;
+  ARMCI_Group world, group, none = {MPI_COMM_NULL, 77, 1};
+  armci_meminfo_t info;
+  ARMCI_Group_get_world(&world);
+  ARMCI_Memget(64, &info, 0);
+  MISTAKE("fence-negative", ARMCI_Fence(-1));
+  MISTAKE("fence-group", ARMCI_GroupFence(&none));
+  MISTAKE("no-mutexes", ARMCI_Lock(0, 0));
+  MISTAKE("unlock-index", ARMCI_Unlock(-1, 0));
+  MISTAKE("unlock-rank", ARMCI_Unlock(0, ranks));
+  MISTAKE("value-rank", ARMCI_GetValueDouble(&real, -1));
+  MISTAKE("handle", ARMCI_INIT_HANDLE(NULL));
+  MISTAKE("aggregate", ARMCI_SET_AGGREGATE_HANDLE(NULL));
+  MISTAKE("group-null", ARMCI_Group_create(1, one, NULL));
+  MISTAKE("group-count", ARMCI_Group_create(-1, one, &group));
+  MISTAKE("group-parent", ARMCI_Group_create_child(1, one, &group, NULL));
+  MISTAKE("group-size", ARMCI_Group_size(&none, &value));
+  MISTAKE("group-default", ARMCI_Group_set_default(&none));
+  MISTAKE("group-comm", armci_group_comm(&none));
+  MISTAKE("group-barrier", armci_msg_group_barrier(&none));
+  MISTAKE("group-root", armci_msg_group_bcast_scope(SCOPE_ALL, &value, 4, ranks, &world));
+  MISTAKE("domain-rank", armci_domain_id(ARMCI_DOMAIN_SMP, -1));
+  MISTAKE("domain-local", armci_domain_glob_proc_id(ARMCI_DOMAIN_SMP, 0, 50));
+  MISTAKE("memat", ARMCI_Memat(&info, 65));
+  MISTAKE("copy", ARMCI_Copy(&value, one, -1));
+  MISTAKE("receive", armci_msg_rcv(1, &value, 4, NULL, ranks));
+  MISTAKE("send-bytes", armci_msg_snd(1, &value, -4, 0));
+  MISTAKE("select", armci_msg_sel(&real, sizeof real, "sum", ARMCI_DOUBLE, 1));
+  MISTAKE("select-bytes", armci_msg_sel(&real, 2, "max", ARMCI_DOUBLE, 1));
+  MISTAKE("reduce", armci_msg_reduce(&value, -1, "+", ARMCI_INT));
 }
 
 int main(int argc, char** argv) {
@@ -64,7 +105,7 @@ int main(int argc, char** argv) {
   if (strcmp(argv[1], "before") == 0) ARMCI_Barrier();
   if (strcmp(argv[1], "before-mpi") == 0) armci_msg_me();
   start(&argc, &argv);
-  ARMCI_Create_mutexes(1);
+  if (strcmp(argv[1], "no-mutexes") != 0) ARMCI_Create_mutexes(1);
   armci_msg_barrier();
   if (me == 0) make(argv[1]);
   if (strcmp(argv[1], "after") == 0) ARMCI_Finalize();

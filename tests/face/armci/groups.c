@@ -1,4 +1,6 @@
 /* Groups: overlapping, in an order of their own, nested; their memory, their messages, their communicator. */
+#include <unistd.h>
+
 #include "support.h"
 
 static void list(int* to, int count, int first, int step) {
@@ -27,6 +29,17 @@ static void messages_of(ARMCI_Group* group, const int* members, int size) {
   for (int i = 0; i < size; ++i) wanted += members[i];
   armci_msg_group_lgop(&sum, 1, "+", group);
   CHECK_EQUAL(sum, wanted);
+  int least = me;
+  long long product = 2;
+  float single = 1.5F;
+  double largest = me;
+  armci_msg_group_igop(&least, 1, "min", group);
+  armci_msg_group_llgop(&product, 1, "*", group);
+  armci_msg_group_fgop(&single, 1, "+", group);
+  armci_msg_group_dgop(&largest, 1, "max", group);
+  for (int i = 0; i < size; ++i) CHECK(least <= members[i] && largest >= members[i]);
+  CHECK_EQUAL(product, 1LL << size);
+  CHECK_NEAR(single, 1.5F * (float)size);
   int last = me;
   armci_msg_group_bcast_scope(SCOPE_ALL, &last, sizeof last, members[size - 1], group);
   CHECK_EQUAL(last, members[size - 1]);
@@ -47,6 +60,60 @@ static void messages_of(ARMCI_Group* group, const int* members, int size) {
   CHECK_EQUAL(value, members[0]);
 }
 
+/* Roots are ranks of the world. In a node the root is its first member; among the masters any of these. */
+static void broadcasts_of(ARMCI_Group* group, const int* members, int size) {
+  int mine_of_node = -1, value = me;
+  for (int i = size - 1; i >= 0; --i) {
+    if (ARMCI_Same_node(members[i])) mine_of_node = members[i];
+  }
+  armci_msg_group_bcast_scope(SCOPE_NODE, &value, sizeof value, mine_of_node, group);
+  CHECK_EQUAL(value, mine_of_node);
+  value = me;
+  armci_msg_group_bcast_scope(SCOPE_MASTERS, &value, sizeof value, members[0], group);
+  CHECK_EQUAL(value, me == mine_of_node ? members[0] : me);
+  for (int root = 0; root < size; ++root) {
+    value = me;
+    armci_msg_group_bcast_scope(SCOPE_ALL, &value, sizeof value, members[root], group);
+    CHECK_EQUAL(value, members[root]);
+  }
+}
+
+/* Nobody leaves before all have come: each says that it is there just before, and one is late. */
+static void barriers_of(ARMCI_Group* group, const int* members, int size) {
+  void* base[64];
+  int mine;
+  ARMCI_Group_rank(group, &mine);
+  CHECK_EQUAL(ARMCI_Malloc_group(base, 64 * (long)sizeof(int), group), 0);
+  for (int turn = 1; turn <= 6; ++turn) {
+    if (turn % size == mine) usleep(3000);
+    for (int i = 0; i < size; ++i) {
+      CHECK_EQUAL(ARMCI_PutValueInt(turn, (int*)base[i] + mine, members[i]), 0);
+    }
+    ARMCI_GroupFence(group);
+    armci_msg_group_barrier(group);
+    for (int i = 0; i < size; ++i) CHECK_EQUAL(((int*)base[mine])[i], turn);
+    armci_msg_group_barrier(group);
+  }
+  CHECK_EQUAL(ARMCI_Free_group(base[mine], group), 0);
+}
+
+/* Two groups of the same ranks, one of which goes: the other's barriers go on. */
+static void same_ranks_twice(void) {
+  ARMCI_Group first, second;
+  int members[64];
+  list(members, ranks, 0, 1);
+  ARMCI_Group_create(ranks, members, &first);
+  list(members, ranks, ranks - 1, -1);
+  ARMCI_Group_create(ranks, members, &second);
+  for (int turn = 0; turn < 5; ++turn) {
+    armci_msg_group_barrier(&first);
+    armci_msg_group_barrier(&second);
+  }
+  ARMCI_Group_free(&first);
+  barriers_of(&second, members, ranks);
+  ARMCI_Group_free(&second);
+}
+
 static void use(int count, int* members) {
   ARMCI_Group group, copy;
   int size, inside = 0, mine;
@@ -58,6 +125,8 @@ static void use(int count, int* members) {
   if (inside) {
     memory_of(&copy, members, count);
     messages_of(&group, members, count);
+    broadcasts_of(&group, members, count);
+    barriers_of(&group, members, count);
   } else {
     CHECK(ARMCI_Group_rank(&group, &mine) != 0);
     CHECK_EQUAL(mine, -1);
@@ -115,6 +184,7 @@ int main(int argc, char** argv) {
   list(members, 1, ranks - 1, 1);
   use(1, members);
   nested();
+  same_ranks_twice();
   by_members_alone();
   finish();
   return 0;

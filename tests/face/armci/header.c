@@ -5,6 +5,12 @@
 #define SAME(found, wanted) typedef char check_##found[(found) == (wanted) ? 1 : -1]
 
 SAME(FAIL, -1);
+SAME(FAIL2, -2);
+SAME(FAIL3, -3);
+SAME(FAIL4, -4);
+SAME(FAIL5, -5);
+SAME(FAIL6, -6);
+SAME(FAIL7, -7);
 SAME(FAIL8, -8);
 SAME(ARMCI_SWAP, 10);
 SAME(ARMCI_SWAP_LONG, 11);
@@ -27,6 +33,8 @@ SAME(ARMCI_DOUBLE, -307);
 SAME(SCOPE_ALL, 333);
 SAME(SCOPE_NODE, 337);
 SAME(SCOPE_MASTERS, 339);
+
+typedef char check_size[(armci_size_t)-1 < 0 && sizeof(armci_size_t) == sizeof(long) ? 1 : -1];
 
 /* Only compiled and linked: it is called with no arguments. */
 int main(int argc, char** argv) {

@@ -1,4 +1,6 @@
 /* What happens in which order: one rank's blocking operations, fences, flags, notifications, neighbours' memory. */
+#include <unistd.h>
+
 #include "support.h"
 
 enum { kTurns = 50, kElements = 3000 };
@@ -65,10 +67,12 @@ static void notify(void) {
       const int bytes = sizeof out / 3;
       CHECK_EQUAL(ARMCI_Put((char*)out + part * bytes, (char*)base[next_rank()] + part * bytes, bytes, next_rank()), 0);
     }
+    long one = 1;
+    CHECK_EQUAL(ARMCI_Acc(ARMCI_ACC_LNG, &one, out, base[next_rank()], sizeof out, next_rank()), 0);
     CHECK_EQUAL(armci_notify(next_rank()), turn);
     CHECK_EQUAL(armci_notify_wait(previous_rank(), &awaited), turn);
     CHECK_EQUAL(awaited, turn);
-    for (int i = 0; i < kElements; ++i) CHECK_EQUAL(((long*)base[me])[i], turn + i);
+    for (int i = 0; i < kElements; ++i) CHECK_EQUAL(((long*)base[me])[i], 2 * (turn + i));
     ARMCI_Barrier();
   }
   for (int i = 0; i < 10; ++i) CHECK(armci_notify(next_rank()) > 0); /* several at once are counted */
@@ -87,9 +91,9 @@ static void fences(void) {
     ARMCI_Group_get_world(&world);
     if (turn % 3 == 1) ARMCI_AllFence();
     if (turn % 3 == 2) ARMCI_GroupFence(&world);
-    armci_msg_barrier(); /* a plain one: the fence alone has to have done it */
+    MPI_Barrier(MPI_COMM_WORLD); /* a plain one: the fence alone has to have done it */
     for (int origin = 0; origin < ranks; ++origin) CHECK_EQUAL(((long*)base[me])[origin], turn);
-    armci_msg_barrier();
+    MPI_Barrier(MPI_COMM_WORLD);
   }
   release(base);
 }
@@ -113,6 +117,43 @@ static void neighbours(void) {
   release(base);
 }
 
+/* A barrier is a barrier: each says that it is there just before, and one is late. */
+static void barriers(void) {
+  void** base = allocate((long)ranks * sizeof(int));
+  for (int turn = 1; turn <= 2 * ranks; ++turn) {
+    if (turn % ranks == me) usleep(3000);
+    for (int rank = 0; rank < ranks; ++rank) CHECK_EQUAL(ARMCI_PutValueInt(turn, (int*)base[rank] + me, rank), 0);
+    if (turn % 2) ARMCI_Barrier();
+    if (turn % 2 == 0) ARMCI_AllFence(), armci_msg_barrier();
+    for (int rank = 0; rank < ranks; ++rank) CHECK_EQUAL(((int*)base[me])[rank], turn);
+    armci_msg_barrier();
+  }
+  release(base);
+}
+
+/* MPI goes on while ranks wait in a barrier: the sender is there before its large message has left. */
+static void mpi_goes_on(void) {
+  enum { kLarge = 4 << 20 };
+  char* const text = malloc(kLarge);
+  ARMCI_Group world;
+  ARMCI_Group_get_world(&world);
+  for (int way = 0; way < 3; ++way) {
+    MPI_Request sent = MPI_REQUEST_NULL;
+    memset(text, me + 1, kLarge);
+    if (me == 0 && ranks > 1) MPI_Isend(text, kLarge, MPI_CHAR, 1, 3, MPI_COMM_WORLD, &sent);
+    if (me == 1) {
+      usleep(20000); /* rank 0 sleeps in the barrier by now */
+      MPI_Recv(text, kLarge, MPI_CHAR, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      CHECK_EQUAL(text[kLarge - 1], 1);
+    }
+    if (way == 0) ARMCI_Barrier();
+    if (way == 1) armci_msg_barrier();
+    if (way == 2) armci_msg_group_barrier(&world);
+    MPI_Wait(&sent, MPI_STATUS_IGNORE);
+  }
+  free(text);
+}
+
 static void domains(void) {
   int counted = 0;
   for (int node = 0; node < armci_domain_count(ARMCI_DOMAIN_SMP); ++node) {
@@ -132,6 +173,8 @@ int main(int argc, char** argv) {
   put_with_flag();
   notify();
   fences();
+  barriers();
+  mpi_goes_on();
   neighbours();
   domains();
   finish();

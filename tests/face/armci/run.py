@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Starts an ARMCI test program under mpirun, once per shape of the job, and judges exit code and output.
 
-A shape is RANKSxNODES. Normally a run must exit 0 and print "passed"; with --dies it must not exit 0, must end by itself,
-and print the given text. Prints one line per run.
+A shape is RANKSxNODES. Normally a run must exit 0 and print "passed", with the ranks and nodes of its shape; with --dies it
+must not exit 0, must end by itself, and print the given text. --messages reads the table of GRAPNEL_STATS. Prints one
+line per run.
 """
 
 import argparse
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -39,16 +41,31 @@ def run(words, nodes, variables, seconds):
         return "timeout", output
 
 
-def verdict(code, output, dies):
+def wrong_messages(output, wanted):
+    """`wanted` is OPERATION=N: all ranks' messages of that operation between nodes."""
+    operation, count = wanted.split("=")
+    found = re.search(rf"^{operation} .* (\d+)$", output, re.MULTILINE)
+    if not found:
+        return f"the table has no row {operation!r}"
+    return None if found[1] == count else f"{operation} took {found[1]} messages, not {count}"
+
+
+def verdict(code, output, shape, arguments):
     if code == "timeout":
         return "ran into the deadline"
+    dies = arguments.dies
     if dies is not None:
         if code == 0:
             return "ended well, but should have been stopped"
         return None if dies in output else f"was stopped without saying {dies!r}"
     if code != 0:
         return f"exit code {code}"
-    return None if "passed" in output else "did not say that it passed"
+    passed = re.search(r"^passed: (\d+) ranks, (?:(\d+) nodes)?", output, re.MULTILINE)
+    if not passed:
+        return "did not say that it passed"
+    if passed[1] != str(shape[0]) or passed[2] not in (None, str(shape[1])):
+        return f"passed as another shape: {passed[0]}"
+    return next(filter(None, (wrong_messages(output, wanted) for wanted in arguments.messages)), None)
 
 
 def main():
@@ -59,16 +76,19 @@ def main():
     parser.add_argument("--timeout", type=float, default=60)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--dies", metavar="TEXT")
+    parser.add_argument("--messages", action="append", default=[], metavar="OPERATION=N")
     parser.add_argument("program", nargs="+")
     arguments = parser.parse_args()
     variables = dict(each.split("=", 1) for each in arguments.set)
+    if arguments.messages:
+        variables["GRAPNEL_STATS"] = "1"
     failed = 0
     for shape in arguments.shapes.split(","):
         ranks, nodes = map(int, shape.split("x"))
         began = time.monotonic()
         words = command(arguments.launcher, arguments.mpi, ranks, arguments.program)
         code, output = run(words, nodes, variables, arguments.timeout)
-        wrong = verdict(code, output, arguments.dies)
+        wrong = verdict(code, output, (ranks, nodes), arguments)
         name = " ".join([os.path.basename(arguments.program[0])] + arguments.program[1:])
         print(f"{name}: {ranks} ranks, {nodes} nodes, {time.monotonic() - began:.1f} s: {wrong or 'as it should'}")
         if wrong:

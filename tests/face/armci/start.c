@@ -1,4 +1,7 @@
 /* The ways to start and to end; the first argument names one. Judged by "passed" and a clean exit. */
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "support.h"
 
 static void learn_ranks(void) {
@@ -48,10 +51,30 @@ static void threaded(void) {
   CHECK_EQUAL(ARMCI_Finalize(), 0);
 }
 
+/* ARMCI ends while MPI still has a large message to send: MPI goes on meanwhile. */
+static void end_with_message_under_way(void) {
+  enum { kLarge = 4 << 20 };
+  static char text[kLarge];
+  MPI_Request sent = MPI_REQUEST_NULL;
+  if (me == 0 && ranks > 1) MPI_Isend(text, kLarge, MPI_CHAR, 1, 3, MPI_COMM_WORLD, &sent);
+  if (me == 1) {
+    usleep(20000);
+    MPI_Recv(text, kLarge, MPI_CHAR, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  CHECK_EQUAL(ARMCI_Finalize(), 0);
+  MPI_Wait(&sent, MPI_STATUS_IGNORE);
+}
+
 /* Counted, and a second time after the end, while the program keeps MPI. */
 static void counted(void) {
   MPI_Init(NULL, NULL);
-  for (int turn = 0; turn < 3; ++turn) {
+  int descriptors = 0, threads = 0, mappings = 0;
+  for (int turn = 0; turn < 5; ++turn) {
+    if (turn == 2) { /* MPI has made by now what it makes once */
+      descriptors = entries_of("/proc/self/fd");
+      threads = entries_of("/proc/self/task");
+      mappings = lines_with("/proc/self/maps", "-");
+    }
     CHECK_EQUAL(ARMCI_Initialized(), 0);
     CHECK_EQUAL(ARMCI_Init(), 0);
     CHECK_EQUAL(ARMCI_Init(), 0);
@@ -59,8 +82,14 @@ static void counted(void) {
     CHECK_EQUAL(ARMCI_Finalize(), 0);
     CHECK_EQUAL(ARMCI_Initialized(), 1);
     work();
-    CHECK_EQUAL(ARMCI_Finalize(), 0);
+    ARMCI_Cleanup(); /* promises nothing, and harms nothing */
+    end_with_message_under_way();
+    CHECK_EQUAL(lines_with("/proc/self/maps", "memfd:"), 0); /* nothing is mapped any more */
   }
+  CHECK_EQUAL(entries_of("/proc/self/fd"), descriptors);
+  CHECK_EQUAL(entries_of("/proc/self/task"), threads);
+  CHECK(lines_with("/proc/self/maps", "-") <= mappings + 4);
+  CHECK(waitpid(-1, NULL, WNOHANG) == -1); /* no process was started */
   CHECK(!mpi_ended());
   CHECK_EQUAL(ARMCI_Finalize(), 0); /* nothing left to end */
   MPI_Finalize();
@@ -79,6 +108,11 @@ static void over_comm(void) {
   work();
   CHECK_EQUAL(ARMCI_Finalize(), 0);
   CHECK_EQUAL(ARMCI_Init_thread_comm(MPI_THREAD_SINGLE, comm), 0);
+  work();
+  CHECK_EQUAL(ARMCI_Finalize(), 0);
+  armci_msg_init_comm(comm); /* for the ARMCI_Init that follows */
+  CHECK_EQUAL(ARMCI_Init(), 0);
+  CHECK_EQUAL(armci_msg_me(), me);
   work();
   CHECK_EQUAL(ARMCI_Finalize(), 0);
   MPI_Comm_free(&comm);

@@ -1,5 +1,7 @@
 #include "support.h"
 
+#include <dirent.h>
+
 int me, ranks;
 
 void check_(int holds, const char* what, const char* file, int line) {
@@ -39,6 +41,41 @@ void** allocate(long bytes) {
 void release(void** base) {
   CHECK_EQUAL(ARMCI_Free(base[me]), 0);
   free(base);
+}
+
+int entries_of(const char* folder) {
+  int found = 0;
+  DIR* const open_folder = opendir(folder);
+  CHECK(open_folder != NULL);
+  while (readdir(open_folder) != NULL) ++found;
+  closedir(open_folder);
+  return found;
+}
+
+static FILE* open_or_fail(const char* path) {
+  FILE* const file = fopen(path, "r");
+  CHECK(file != NULL);
+  return file;
+}
+
+int lines_with(const char* path, const char* text) {
+  char line[4096];
+  int found = 0;
+  FILE* const file = open_or_fail(path);
+  while (fgets(line, sizeof line, file) != NULL) found += strstr(line, text) != NULL;
+  fclose(file);
+  return found;
+}
+
+long memory_kib(const char* path, const char* name) {
+  char line[4096];
+  long sum = 0;
+  FILE* const file = open_or_fail(path);
+  while (fgets(line, sizeof line, file) != NULL) {
+    if (strncmp(line, name, strlen(name)) == 0) sum += atol(line + strlen(name));
+  }
+  fclose(file);
+  return sum;
 }
 
 int next_rank(void) { return (me + 1) % ranks; }

@@ -29,6 +29,13 @@ void finish(void);
 void** allocate(long bytes);
 void release(void** base);
 
+/* How many entries a folder has; of /proc/self/fd and /proc/self/task: descriptors and threads. */
+int entries_of(const char* folder);
+/* How many lines of a file hold a text; of /proc/self/maps: mappings. */
+int lines_with(const char* path, const char* text);
+/* The sum of the lines "name  N kB" of a file of /proc. */
+long memory_kib(const char* path, const char* name);
+
 /* The rank after and before the caller's, around the ring. */
 int next_rank(void);
 int previous_rank(void);

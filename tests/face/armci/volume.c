@@ -1,56 +1,64 @@
-/* Much of everything, and nothing left: descriptors and memory are counted before and after.
+/* Much of everything, and nothing left: descriptors, threads, mappings and memory are counted before and after.
  * Arguments: how many allocations, groups, outstanding handles. */
-#include <dirent.h>
-
 #include "support.h"
 
-static int descriptors(void) {
-  int found = 0;
-  DIR* const folder = opendir("/proc/self/fd");
-  while (readdir(folder) != NULL) ++found;
-  closedir(folder);
-  return found;
+struct counts {
+  int descriptors, threads, mappings;
+  long kib;
+};
+
+static struct counts taken(void) {
+  const struct counts now = {entries_of("/proc/self/fd"), entries_of("/proc/self/task"),
+                             lines_with("/proc/self/maps", "-"),
+                             memory_kib("/proc/self/smaps_rollup", "Private_Dirty:")};
+  return now;
 }
 
-/* Memory of this process alone, in KiB. */
-static long private_kib(void) {
-  char line[256];
-  long kib = 0, found;
-  FILE* const file = fopen("/proc/self/smaps_rollup", "r");
-  while (fgets(line, sizeof line, file) != NULL) {
-    if (sscanf(line, "Private_Dirty: %ld", &found) == 1) kib += found;
+/* Some room for MPI's own tables. */
+static void check_nothing_more(const char* what, struct counts before, long room_kib) {
+  const struct counts now = taken();
+  if (me == 0) {
+    printf("%s: descriptors %d, %d; threads %d, %d; mappings %d, %d; memory %ld, %ld KiB\n", what, before.descriptors,
+           now.descriptors, before.threads, now.threads, before.mappings, now.mappings, before.kib, now.kib);
   }
-  fclose(file);
-  return kib;
+  CHECK_EQUAL(now.descriptors, before.descriptors);
+  CHECK_EQUAL(now.threads, before.threads);
+  CHECK(now.mappings <= before.mappings + 8);
+  CHECK(now.kib < before.kib + room_kib);
 }
 
 static void allocations(int count) {
   void* base[64];
-  int fds = 0;
-  long kib = 0;
+  struct counts before = {0};
   for (int turn = 0; turn < count; ++turn) {
-    if (turn == count / 10) fds = descriptors(), kib = private_kib();
+    if (turn == count / 10) before = taken();
     CHECK_EQUAL(ARMCI_Malloc(base, 4096), 0);
     *(int*)base[me] = turn;
     CHECK_EQUAL(ARMCI_Free(base[me]), 0);
   }
-  CHECK_EQUAL(descriptors(), fds);
-  CHECK(private_kib() < kib + 4096);
+  check_nothing_more("allocations", before, 4096);
 }
 
-/* All at once, then all freed, then once more: the second time takes nothing new. */
+/* All at once, each used, then all freed, then once more: the second time takes nothing new. Sets of members come again
+ * and again, in two orders. */
 static void groups(int count) {
   ARMCI_Group* const made = malloc((size_t)count * sizeof *made);
-  int members[64], fds = 0;
-  for (int rank = 0; rank < ranks; ++rank) members[rank] = rank;
-  long kib = 0;
+  int members[64];
+  struct counts before = {0};
   for (int round = 0; round < 3; ++round) {
-    for (int i = 0; i < count; ++i) ARMCI_Group_create(ranks, members, &made[i]);
-    for (int i = 0; i < count; ++i) ARMCI_Group_free(&made[i]);
-    if (round == 0) fds = descriptors(), kib = private_kib();
+    for (int i = 0; i < count; ++i) {
+      const int size = me < 2 && i % 3 == 0 ? 2 : ranks; /* of the first two ranks alone, or of all */
+      for (int rank = 0; rank < size; ++rank) members[rank] = i % 2 ? size - 1 - rank : rank;
+      if (i % 3 != 0 || me < 2) ARMCI_Group_create(size, members, &made[i]);
+    }
+    for (int i = 0; i < count; ++i) {
+      if (i % 3 == 0 && me >= 2) continue;
+      armci_msg_group_barrier(&made[i]);
+      ARMCI_Group_free(&made[i]);
+    }
+    if (round == 0) before = taken();
   }
-  CHECK_EQUAL(descriptors(), fds);
-  CHECK(private_kib() < kib + 8192);
+  check_nothing_more("groups", before, 8192);
   free(made);
 }
 
@@ -61,16 +69,16 @@ static void handles(int count) {
   void** base = allocate((long)count * (long)sizeof(long));
   for (int i = 0; i < count; ++i) ((long*)base[me])[i] = me + i;
   ARMCI_Barrier();
-  long kib = 0;
+  struct counts before = {0};
   for (int round = 0; round < 3; ++round) {
     for (int i = 0; i < count; ++i) {
       CHECK_EQUAL(ARMCI_NbGet((long*)base[target] + i, &in[i], sizeof(long), target, &started[i]), 0);
     }
     for (int i = count - 1; i >= 0; --i) CHECK_EQUAL(ARMCI_Wait(&started[i]), 0);
     for (int i = 0; i < count; ++i) CHECK_EQUAL(in[i], target + i);
-    if (round == 0) kib = private_kib();
+    if (round == 0) before = taken();
   }
-  CHECK(private_kib() < kib + 8192);
+  check_nothing_more("handles", before, 8192);
   ARMCI_Barrier();
   release(base);
   free(in);
