@@ -64,6 +64,7 @@ extern "C" {
 #define ARMCI_ACC_CPL (ARMCI_ACC_OFF + 4)
 #define ARMCI_ACC_DCP (ARMCI_ACC_OFF + 5)
 #define ARMCI_ACC_LNG (ARMCI_ACC_OFF + 6)
+#define ARMCI_ACC_RA (ARMCI_ACC_OFF + 7) /* exclusive or of longs; its scale does not count */
 
 /* Of stride_info_t. The strided calls take up to 16 levels. */
 #define ARMCI_MAX_STRIDE_LEVEL 8
@@ -167,7 +168,7 @@ ARMCI_CALL_(void, Copy, (void* src, void* dst, int bytes));
 
 ARMCI_CALL_(int, Put, (void* src, void* dst, int bytes, int proc));
 ARMCI_CALL_(int, Get, (void* src, void* dst, int bytes, int proc));
-/* dst[i] += *scale * src[i]; `type` is ARMCI_ACC_..., `scale` one element of it. */
+/* dst[i] += *scale * src[i], or dst[i] ^= src[i]; `type` is ARMCI_ACC_..., `scale` one element of it. */
 ARMCI_CALL_(int, Acc, (int type, void* scale, void* src, void* dst, int bytes, int proc));
 /* Who sees `value` in *flag (a word of proc's) finds the data in place. One message. */
 ARMCI_CALL_(int, Put_flag, (void* src, void* dst, int bytes, int* flag, int value, int proc));

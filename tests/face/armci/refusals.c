@@ -19,7 +19,7 @@ static void contiguous(char* there) {
   REFUSED(ARMCI_Get(there, mine, -8, next_rank()));
   REFUSED(ARMCI_Get(mine, mine, 8, next_rank()));
   REFUSED(ARMCI_Acc(ARMCI_ACC_OFF, &one, mine, there, 8, next_rank()));
-  REFUSED(ARMCI_Acc(ARMCI_ACC_LNG + 1, &one, mine, there, 8, next_rank()));
+  REFUSED(ARMCI_Acc(ARMCI_ACC_RA + 1, &one, mine, there, 8, next_rank()));
   REFUSED(ARMCI_Acc(ARMCI_ACC_DBL, &one, mine, there, 7, next_rank()));
   REFUSED(ARMCI_Acc(ARMCI_ACC_DBL, &one, mine, there, -8, next_rank()));
   REFUSED(ARMCI_Acc(ARMCI_ACC_DBL, &one, mine, there, 8, ranks));
