@@ -64,6 +64,7 @@ extern "C" {
 #define ARMCI_ACC_CPL (ARMCI_ACC_OFF + 4)
 #define ARMCI_ACC_DCP (ARMCI_ACC_OFF + 5)
 #define ARMCI_ACC_LNG (ARMCI_ACC_OFF + 6)
+#define ARMCI_ACC_RA (ARMCI_ACC_OFF + 7) /* exclusive or of longs; its scale does not count */
 
 /* Of stride_info_t. The strided calls take up to 16 levels. */
 #define ARMCI_MAX_STRIDE_LEVEL 8
@@ -80,6 +81,17 @@ typedef struct {
   int ptr_array_len;
   int bytes;
 } armci_giov_t;
+
+/* The same in ARMCI-MPI's order. For programs that set the members by position in that order: compiled with
+ * -DARMCI_GIOV_BYTES_FIRST, armci_giov_t and the vector calls of a source file mean this type and the calls that take
+ * it (at the end of this file). Files that were compiled with and without it may stand in one program, as long as they
+ * hand each other no armci_giov_t. */
+typedef struct {
+  void** src_ptr_array;
+  void** dst_ptr_array;
+  int bytes;
+  int ptr_array_len;
+} armci_giov_bytes_first_t;
 
 /* Names nonblocking operations. Its words are the library's own; one that was never set counts as new. */
 typedef struct {
@@ -156,7 +168,7 @@ ARMCI_CALL_(void, Copy, (void* src, void* dst, int bytes));
 
 ARMCI_CALL_(int, Put, (void* src, void* dst, int bytes, int proc));
 ARMCI_CALL_(int, Get, (void* src, void* dst, int bytes, int proc));
-/* dst[i] += *scale * src[i]; `type` is ARMCI_ACC_..., `scale` one element of it. */
+/* dst[i] += *scale * src[i], or dst[i] ^= src[i]; `type` is ARMCI_ACC_..., `scale` one element of it. */
 ARMCI_CALL_(int, Acc, (int type, void* scale, void* src, void* dst, int bytes, int proc));
 /* Who sees `value` in *flag (a word of proc's) finds the data in place. One message. */
 ARMCI_CALL_(int, Put_flag, (void* src, void* dst, int bytes, int* flag, int value, int proc));
@@ -183,6 +195,10 @@ ARMCI_LOWER_CALL_(void, read_strided, (void* place, int levels, int* stride, int
 ARMCI_CALL_(int, PutV, (armci_giov_t * vectors, int length, int proc));
 ARMCI_CALL_(int, GetV, (armci_giov_t * vectors, int length, int proc));
 ARMCI_CALL_(int, AccV, (int type, void* scale, armci_giov_t* vectors, int length, int proc));
+/* The same from the other order of members. */
+ARMCI_CALL_(int, PutV_bytes_first, (armci_giov_bytes_first_t * vectors, int length, int proc));
+ARMCI_CALL_(int, GetV_bytes_first, (armci_giov_bytes_first_t * vectors, int length, int proc));
+ARMCI_CALL_(int, AccV_bytes_first, (int type, void* scale, armci_giov_bytes_first_t* vectors, int length, int proc));
 
 /* ---- values ---- */
 
@@ -216,6 +232,10 @@ ARMCI_CALL_(int, NbAccS,
 ARMCI_CALL_(int, NbPutV, (armci_giov_t * vectors, int length, int proc, armci_hdl_t* handle));
 ARMCI_CALL_(int, NbGetV, (armci_giov_t * vectors, int length, int proc, armci_hdl_t* handle));
 ARMCI_CALL_(int, NbAccV, (int type, void* scale, armci_giov_t* vectors, int length, int proc, armci_hdl_t* handle));
+ARMCI_CALL_(int, NbPutV_bytes_first, (armci_giov_bytes_first_t * vectors, int length, int proc, armci_hdl_t* handle));
+ARMCI_CALL_(int, NbGetV_bytes_first, (armci_giov_bytes_first_t * vectors, int length, int proc, armci_hdl_t* handle));
+ARMCI_CALL_(int, NbAccV_bytes_first,
+            (int type, void* scale, armci_giov_bytes_first_t* vectors, int length, int proc, armci_hdl_t* handle));
 /* Local completion: sources may be reused, gets have their data. Test: 0 when complete, 1 when not yet. */
 ARMCI_CALL_(int, Wait, (armci_hdl_t * handle)); /* NULL: as ARMCI_WaitAll */
 ARMCI_CALL_(int, Test, (armci_hdl_t * handle));
@@ -317,5 +337,21 @@ ARMCI_LOWER_CALL_(int, stride_info_seg_off, (stride_info_t * info));   /* its di
 
 #undef ARMCI_CALL_
 #undef ARMCI_LOWER_CALL_
+
+#ifdef ARMCI_GIOV_BYTES_FIRST
+#define armci_giov_t armci_giov_bytes_first_t
+#define ARMCI_PutV ARMCI_PutV_bytes_first
+#define PARMCI_PutV PARMCI_PutV_bytes_first
+#define ARMCI_GetV ARMCI_GetV_bytes_first
+#define PARMCI_GetV PARMCI_GetV_bytes_first
+#define ARMCI_AccV ARMCI_AccV_bytes_first
+#define PARMCI_AccV PARMCI_AccV_bytes_first
+#define ARMCI_NbPutV ARMCI_NbPutV_bytes_first
+#define PARMCI_NbPutV PARMCI_NbPutV_bytes_first
+#define ARMCI_NbGetV ARMCI_NbGetV_bytes_first
+#define PARMCI_NbGetV PARMCI_NbGetV_bytes_first
+#define ARMCI_NbAccV ARMCI_NbAccV_bytes_first
+#define PARMCI_NbAccV PARMCI_NbAccV_bytes_first
+#endif
 
 #endif

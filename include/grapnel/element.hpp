@@ -7,11 +7,11 @@
 
 namespace grapnel {
 
-/// What an accumulate adds. A complex number is two floating-point numbers, real part first. One byte, because it
-/// travels in messages.
-enum class ElementType : std::uint8_t { int32, int64, float32, float64, complex64, complex128 };
+/// What an accumulate adds. A complex number is two floating-point numbers, real part first; xor64 is the exclusive or
+/// of 64-bit words, for which the scale does not count. One byte, because it travels in messages.
+enum class ElementType : std::uint8_t { int32, int64, float32, float64, complex64, complex128, xor64 };
 
-inline constexpr int kElementTypes = 6;
+inline constexpr int kElementTypes = 7;
 
 /// Whether a number that came from elsewhere (a message, a foreign interface) names a type.
 constexpr bool is_element_type(int value) { return value >= 0 && value < kElementTypes; }
@@ -22,7 +22,8 @@ constexpr std::size_t element_bytes(ElementType type) {
     case ElementType::float32: return 4;
     case ElementType::int64:
     case ElementType::float64:
-    case ElementType::complex64: return 8;
+    case ElementType::complex64:
+    case ElementType::xor64: return 8;
     case ElementType::complex128: return 16;
   }
   return 1;

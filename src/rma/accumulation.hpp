@@ -18,7 +18,8 @@ inline const void* one_as_bytes(ElementType type) {
   static constexpr double kFloat64[2] = {1, 0};
   switch (type) {
     case ElementType::int32: return &kInt32;
-    case ElementType::int64: return &kInt64;
+    case ElementType::int64:
+    case ElementType::xor64: return &kInt64;
     case ElementType::float32:
     case ElementType::complex64: return kFloat32;
     case ElementType::float64:

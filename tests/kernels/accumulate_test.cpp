@@ -219,6 +219,32 @@ TEST(AccumulateEdge, AScaleOfOneKeepsInfinitiesApart) {
   EXPECT_EQ(to, std::complex<float>(infinity, 5));
 }
 
+TEST(AccumulateEdge, ExclusiveOrIgnoresTheScale) {
+  base::Random random(kernels_test::seed());
+  SCOPED_TRACE(kernels_test::replay());
+  for (const AccumulateMethods& method : accumulate_methods()) {
+    for (std::size_t words = 0; words <= 70; ++words) {
+      std::vector<std::uint64_t> to(words), from(words), expected(words);
+      for (std::size_t i = 0; i < words; ++i) {
+        to[i] = random.next(), from[i] = random.next();
+        expected[i] = to[i] ^ from[i];
+      }
+      const std::uint64_t scale = random.next();
+      auto* const target = reinterpret_cast<std::byte*>(to.data());
+      const auto* const source = reinterpret_cast<const std::byte*>(from.data());
+      for (const auto& rows : method.rows[static_cast<int>(ElementType::xor64)]) {
+        rows(target, 0, source, 0, words * sizeof(std::uint64_t), 1, &scale);
+        EXPECT_EQ(to, expected) << method.name << ": " << words;
+        rows(target, 0, source, 0, words * sizeof(std::uint64_t), 1, &scale);  // back to where it was
+      }
+    }
+  }
+  std::uint64_t to = 12;
+  const std::uint64_t from = 10, scale = 0;
+  accumulate(ElementType::xor64, &to, &from, sizeof to, &scale);
+  EXPECT_EQ(to, 6u);
+}
+
 TEST(AccumulateEdge, ElementSizes) {
   EXPECT_EQ(element_bytes(ElementType::int32), 4u);
   EXPECT_EQ(element_bytes(ElementType::int64), 8u);
@@ -226,6 +252,7 @@ TEST(AccumulateEdge, ElementSizes) {
   EXPECT_EQ(element_bytes(ElementType::float64), 8u);
   EXPECT_EQ(element_bytes(ElementType::complex64), 8u);
   EXPECT_EQ(element_bytes(ElementType::complex128), 16u);
+  EXPECT_EQ(element_bytes(ElementType::xor64), 8u);
   EXPECT_TRUE(is_element_type(0));
   EXPECT_TRUE(is_element_type(kElementTypes - 1));
   EXPECT_FALSE(is_element_type(kElementTypes));

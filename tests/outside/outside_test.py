@@ -49,6 +49,9 @@ wrong value 0
 PARMCI_Thing is not implemented
 Segmentation fault (core dumped)
 fail=0 error=3
+it should fail but did not
+error in iteration 3
+iteration 3: 2 errors
 """.strip().splitlines()
 
 GOOD_LINES = """
@@ -77,6 +80,8 @@ test_error_paths
 terror and failsafe
 all 7 values are right
 errors 0, mismatches 0
+Iteration: 0 Residual: 21236.626668 error: 2.926435
+converged in                   276  iterations, error=    9.6043715704006160E-006
 [vm:1] plm:rsh: Warning: setpgid(2,2) failed in parent with errno=Permission denied(13)
 a non-zero exit code. Per user-direction, the job has been aborted.
 """.strip().splitlines()
@@ -110,6 +115,27 @@ class Judgement(unittest.TestCase):
         hearing.take(b"wrong sum\n")
         self.assertEqual(hearing.verdict(0), (FAILED, "exit code 0, but it printed: wrong sum"))
         self.assertEqual(hearing.verdict(139)[1], "ended by signal 11; it printed: wrong sum")
+
+    def heard(self, text):
+        hearing = Hearing(Judge(), [])
+        hearing.take(text.encode())
+        hearing.finish()
+        return hearing.first_failure
+
+    def test_errors_that_fall_are_a_method_that_converges(self):
+        falling = [" 1  error=  0.9", "11  error=  0.1", "21  error=  6.9D-002", "31  error=  1.5E-003"]
+        self.assertIsNone(self.heard("\n".join(falling)))
+        self.assertEqual(self.heard("\n".join(falling[:3])), "1  error=  0.9")  # too few
+        self.assertEqual(self.heard("\n".join(falling[::-1])), "31  error=  1.5E-003")  # it grows
+        self.assertEqual(self.heard("\n".join([*falling, "sum of 3: error= 0.5"])), "sum of 3: error= 0.5")
+        self.assertEqual(self.heard("\n".join(line + " FAILED" for line in falling)), "1  error=  0.9 FAILED")
+        many = "\n".join(f"{'x' * i} error 0.5" for i in range(100))
+        self.assertEqual(self.heard(many), "error 0.5")
+
+    def test_an_announced_failure_is_none(self):
+        self.assertIsNone(self.heard("> Creating too much -- SHOULD FAIL\n(need 5 bytes)\n\n  failure\n"))
+        self.assertEqual(self.heard("SHOULD FAIL\n failure\n failure"), "failure")
+        self.assertEqual(self.heard("should fail:\ntest 3 failed"), "test 3 failed")
 
     def test_own_patterns(self):
         judge = Judge(fail=["kaputt"], harmless=["expected trouble: error"], must_print="^All done")

@@ -136,6 +136,7 @@ WORLD_TEST_ON(Contiguous, EveryElementType, (std::vector<Shape>{{1, 1}, {2, 2}})
   using Z = std::complex<double>;
   check(C(1, 2), ElementType::complex64, C(0, 1), C(-1, 3));
   check(Z(1, 2), ElementType::complex128, Z(0, 1), Z(-1, 3));
+  check(std::int64_t{5}, ElementType::xor64, std::int64_t{-3}, std::int64_t{0});
   EXPECT_OK(g.barrier());
   EXPECT_OK(g.free(*memory));
 }

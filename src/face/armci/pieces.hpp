@@ -16,12 +16,14 @@ enum class Direction { to_target, from_target };
 
 class Pieces {
  public:
+  /// `Vector`: armci_giov_t, or the type with the other order of members.
   /// Errors: a negative length or size, a missing array; `view` is empty then.
-  Status read(const armci_giov_t* vectors, int length, Direction direction) {
+  template <typename Vector>
+  Status read(const Vector* vectors, int length, Direction direction) {
     GRAPNEL_TRY(count(vectors, length));
     if (total_ > few_.size()) many_ = std::make_unique<Piece[]>(total_);
     Piece* next = many_ ? many_.get() : few_.data();
-    for (const armci_giov_t& vector : std::span(vectors, static_cast<std::size_t>(length))) {
+    for (const Vector& vector : std::span(vectors, static_cast<std::size_t>(length))) {
       const bool out = direction == Direction::to_target;
       void* const* const local = out ? vector.src_ptr_array : vector.dst_ptr_array;
       void* const* const remote = out ? vector.dst_ptr_array : vector.src_ptr_array;
@@ -33,11 +35,12 @@ class Pieces {
   std::span<const Piece> view() const { return {many_ ? many_.get() : few_.data(), total_}; }
 
  private:
-  Status count(const armci_giov_t* vectors, int length) {
+  template <typename Vector>
+  Status count(const Vector* vectors, int length) {
     if (length < 0) return negative("length", length);
     if (length > 0 && vectors == nullptr) return null_pointer("vectors");
     std::size_t total = 0;
-    for (const armci_giov_t& vector : std::span(vectors, static_cast<std::size_t>(length))) {
+    for (const Vector& vector : std::span(vectors, static_cast<std::size_t>(length))) {
       if (vector.bytes < 0) return negative("a vector's bytes", vector.bytes);
       if (vector.ptr_array_len < 0) return negative("a vector's ptr_array_len", vector.ptr_array_len);
       const bool missing = vector.src_ptr_array == nullptr || vector.dst_ptr_array == nullptr;

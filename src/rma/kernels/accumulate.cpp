@@ -62,6 +62,7 @@ bool is_one(ElementType type, const void* scale) {
     case ElementType::float64: return equals<double>(scale, 1);
     case ElementType::complex64: return equals<float>(scale, 1, 0);
     case ElementType::complex128: return equals<double>(scale, 1, 0);
+    case ElementType::xor64: return true;
   }
   return false;
 }

@@ -1,4 +1,4 @@
-// destination += scale × source, element by element.
+// destination += scale × source, element by element; destination ^= source for xor64.
 //
 // Threads: any; this is arithmetic only: what excludes other accumulates from the same elements (rma/stripes.hpp) is
 // around it. Invariants:
@@ -34,7 +34,7 @@ std::span<const AccumulateMethods> accumulate_methods();
 /// The loop for this type and this scale, for this processor.
 AccumulateRows choose_accumulate(ElementType type, const void* scale);
 
-/// destination += scale × source. `bytes` is a multiple of the element; `scale` points to one. The sides are the same
+/// destination += scale × source, or destination ^= source. `bytes` is a multiple of the element; `scale` points to one. The sides are the same
 /// or do not overlap.
 inline void accumulate(ElementType type, void* destination, const void* source, std::size_t bytes, const void* scale) {
   choose_accumulate(type, scale)(static_cast<std::byte*>(destination), 0, static_cast<const std::byte*>(source), 0,

@@ -121,7 +121,7 @@ static void negative_sizes(char* there, int proc) {
 }
 
 static void accumulates(char* there, int proc) {
-  const int types[] = {ARMCI_ACC_OFF, ARMCI_ACC_LNG + 1, 0};
+  const int types[] = {ARMCI_ACC_OFF, ARMCI_ACC_RA + 1, 0};
   int odd[] = {12, 2};
   set_pieces(there, 1);
   for (int i = 0; i < 3; ++i) {

@@ -9,6 +9,10 @@
 #include "armci.h"
 #include "message.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Where it fails the job ends everywhere, with exit code 3. */
 #define CHECK(condition) check_((condition) != 0, #condition, __FILE__, __LINE__)
 #define CHECK_EQUAL(found, wanted) check_equal_((long)(found), (long)(wanted), #found, __FILE__, __LINE__)
@@ -39,5 +43,9 @@ long memory_kib(const char* path, const char* name);
 /* The rank after and before the caller's, around the ring. */
 int next_rank(void);
 int previous_rank(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

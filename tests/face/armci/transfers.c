@@ -41,6 +41,7 @@ static void contiguous(void) {
 static void accumulate_types(void) {
   CHECK_ACCUMULATE(int, ARMCI_ACC_INT, 5, 7, 3, 26);
   CHECK_ACCUMULATE(long, ARMCI_ACC_LNG, 1L << 40, 2, -1, (1L << 40) - 2);
+  CHECK_ACCUMULATE(long, ARMCI_ACC_RA, 12, 10, 0, 6); /* exclusive or: no scale */
   CHECK_ACCUMULATE(float, ARMCI_ACC_FLT, 1.5F, 2.0F, 0.5F, 2.5F);
   CHECK_ACCUMULATE(double, ARMCI_ACC_DBL, 1.5, 2.0, 0.25, 2.0);
   float _Complex single = 2.0F + 1.0F * __extension__ 1.0iF;
