@@ -20,6 +20,7 @@ constexpr struct {
 Status bad(std::string why) { return Status(Code::invalid_argument, "bars: " + std::move(why)); }
 
 Result<Bar> read_bar(std::string_view pattern, const toml::node& node) {
+  if (node.is_boolean() && !*node.value<bool>()) return Bar{std::string(pattern), Kind::none, 0};
   const toml::table* const table = node.as_table();
   if (table == nullptr || table->size() != 1) {
     return bad(fmt::format("\"{}\" must be one kind and its number, as {{ ratio_max = 1.25 }}", pattern));
@@ -73,6 +74,7 @@ std::string to_string(const Bar& bar, const std::string& unit) {
     case Kind::ratio_min: return fmt::format("ratio ≥ {}", bar.bound);
     case Kind::over_limit_ns: return fmt::format("≤ limit + {} ns", bar.bound);
     case Kind::value_max: return fmt::format("≤ {} {}", bar.bound, unit);
+    case Kind::none: return "-";
   }
   return "";
 }
@@ -82,6 +84,8 @@ Result<Row> judge(const Measurement& measured, const Bar* bar) {
   if (measured.limit) row.ratio = measured.value / row.limit;
   if (bar == nullptr) return row;
   row.bar_text = to_string(*bar, measured.unit);
+  row.judged = bar->kind != Kind::none;
+  if (!row.judged) return row;
   const bool bounds_value = bar->kind == Kind::value_max;
   if (bounds_value == measured.limit.has_value()) {
     return bad(fmt::format("{}: the bar \"{}\" and a row {} a limit do not fit", measured.name, row.bar_text,
@@ -103,6 +107,7 @@ Result<Row> judge(const Measurement& measured, const Bar* bar) {
       row.ratio = measured.value / row.limit;
       row.bar = 1;
       break;
+    case Kind::none: break;
   }
   row.pass = !measured.disturbed && (wants_more ? row.ratio >= *row.bar : row.ratio <= *row.bar);
   return row;

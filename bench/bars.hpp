@@ -5,7 +5,8 @@
 //   "same_node/put/8KiB/*/bandwidth" = { ratio_min = 0.95 }
 //
 // A name may hold `*`, which stands for any characters. Kinds: ratio_max and ratio_min bound value/limit;
-// over_limit_ns: the value is at most the limit and that much; value_max bounds the value itself.
+// over_limit_ns: the value is at most the limit and that much; value_max bounds the value itself. `= false`: rows that
+// are shown and not judged.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -20,7 +21,7 @@
 namespace grapnel::bench {
 
 struct Bar {
-  enum class Kind { ratio_max, ratio_min, over_limit_ns, value_max };
+  enum class Kind { ratio_max, ratio_min, over_limit_ns, value_max, none };
   std::string pattern;
   Kind kind{};
   double bound = 0;
@@ -44,7 +45,8 @@ struct Row {
   double ratio = 0;
   std::optional<double> bar;
   std::string bar_text;
-  bool pass = false;  ///< a row without a bar, or with a disturbed limit, does not pass
+  bool judged = true;  ///< false: no bar is asked for
+  bool pass = false;   ///< a row without a bar, or with a disturbed limit, does not pass
 };
 
 /// Errors: invalid_argument, for a bar that does not fit the row (a ratio without a limit, ns against another unit).

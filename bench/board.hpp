@@ -31,6 +31,9 @@ struct BoardPage {
   /// What `share` is to be, where a job knows several; written before the command. scenarios/sync_work.hpp
   static constexpr std::size_t kArguments = 6;
   std::uint64_t argument[kArguments] = {};
+  /// What a `share` found out beside its result; written before it is done.
+  static constexpr std::size_t kNumbers = 8;
+  double number[kNumbers] = {};
   std::atomic<std::uint32_t> joined{0};  ///< 1 when the job is ready; a futex
   // For limits/raw_ucx.h: which instance's server shall be awake (a futex), which one is, and their addresses.
   std::uint32_t raw_phase = 0, raw_awake = 0;

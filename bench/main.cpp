@@ -1,6 +1,6 @@
 // grapnel-bench: measures Grapnel beside what the machine can do, and judges.
 //
-//   grapnel-bench rma|peers|sync [--json FILE] [--check] [--filter TEXT] [--quick] [--runs N] [--bars FILE]
+//   grapnel-bench rma|peers|sync|locks [--json FILE] [--check] [--filter TEXT] [--quick] [--runs N] [--bars FILE]
 //
 // `grapnel-bench rank …` is what its jobs run.
 #include <fmt/format.h>
@@ -16,6 +16,7 @@
 #include "bars.hpp"
 #include "bars_text.hpp"
 #include "collect.hpp"
+#include "lock_rows.hpp"
 #include "rank.hpp"
 #include "report.hpp"
 #include "sync_rows.hpp"
@@ -61,11 +62,19 @@ Row judged(const std::vector<Bar>& bars, const Measurement& measurement) {
   return *row;
 }
 
+int default_runs(const Options& options) {
+  const bool quick = options.rma.effort.quick;
+  if (options.scenario == "locks") return quick ? kLockRoundsQuick : kLockRounds;
+  return quick ? kPairsQuick : kPairs;
+}
+
 std::vector<std::string> rows_wanted(const Options& options) {
+  if (options.scenario == "locks") return lock_rows(options.rma.filter);
   return options.scenario == "sync" ? sync_rows(options.rma.filter) : rma_rows(options.rma);
 }
 
 bool collect(const Options& options, const PeerSink& sink) {
+  if (options.scenario == "locks") return collect_locks(options.rma.filter, options.rma.effort, sink.on_row);
   if (options.scenario == "sync") return collect_sync(options.rma.filter, options.rma.effort, sink.on_row);
   return collect_rma(options.rma, sink);
 }
@@ -82,7 +91,7 @@ std::vector<std::string> shortfalls(const std::vector<Row>& rows, const std::set
     } else if (row->measured.disturbed) {
       lines.push_back(name +
                       ": its limit was disturbed, so nothing follows; measure again when the machine is quieter");
-    } else if (!row->pass) {
+    } else if (row->judged && !row->pass) {
       lines.push_back(fmt::format("{}: {:.4g} {} against {:.4g}, ratio {:.3f}; the bar is {}", name,
                                   row->measured.value, row->measured.unit, row->limit, row->ratio, row->bar_text));
     }
@@ -99,7 +108,7 @@ bool write_json(const std::string& path, const std::string& scenario, const std:
 }
 
 int run(Options options) {
-  options.rma.effort.pairs = options.runs > 0 ? options.runs : options.rma.effort.quick ? kPairsQuick : kPairs;
+  options.rma.effort.pairs = options.runs > 0 ? options.runs : default_runs(options);
   if (rows_wanted(options).empty()) {
     fmt::print(stderr, "grapnel-bench: no row of {} holds \"{}\"\n", options.scenario, options.rma.filter);
     return 2;
@@ -137,7 +146,8 @@ void add_report(CLI::App& command, Options& options) {
 void add_effort(CLI::App& command, Options& options) {
   command.add_option("--filter", options.rma.filter, "only rows whose name holds this text");
   command.add_flag("--quick", options.rma.effort.quick, "shorter: within a minute");
-  command.add_option("--runs", options.runs, "pairs of a row (default 61, quick 31)")->check(CLI::Range(3, 100000));
+  command.add_option("--runs", options.runs, "pairs of a row (default 61, quick 31); rounds of locks (7, 3)")
+      ->check(CLI::Range(1, 100000));
 }
 
 }  // namespace
@@ -149,7 +159,8 @@ int main(int argc, char** argv) {
   CLI::App* const rma = app.add_subcommand("rma", "One-sided operations, inside a node and between nodes");
   CLI::App* const peers = app.add_subcommand("peers", "The rows of rma that hold us against others");
   CLI::App* const sync = app.add_subcommand("sync", "Fence and barrier, beside the papers' and a node's limits");
-  for (CLI::App* const command : {rma, peers, sync}) {
+  CLI::App* const locks = app.add_subcommand("locks", "The MPI paper's five metrics, for every lock and progress mode");
+  for (CLI::App* const command : {rma, peers, sync, locks}) {
     add_effort(*command, options);
     add_report(*command, options);
   }
@@ -161,7 +172,8 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   options.rma.only_peers = peers->parsed();
   if (*sync) options.scenario = "sync";
-  if (*rma || *peers || *sync) return run(options);
+  if (*locks) options.scenario = "locks";
+  if (*rma || *peers || *sync || *locks) return run(options);
   rank_options.filter = options.rma.filter;
   rank_options.effort = options.rma.effort;
   rank_options.effort.pairs = options.runs;

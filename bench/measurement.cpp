@@ -9,7 +9,7 @@ namespace grapnel::bench {
 namespace {
 
 constexpr std::string_view kMark = "grapnel-bench-row";
-constexpr std::size_t kFields = 10;
+constexpr std::size_t kFields = 12;
 
 std::string optional_text(const std::optional<double>& value) { return value ? fmt::format("{}", *value) : "-"; }
 
@@ -43,8 +43,9 @@ bool read_number(const std::string& text, std::optional<double>& value) {
 const char* to_string(Better better) { return better == Better::lower ? "lower" : "higher"; }
 
 std::string to_line(const Measurement& m) {
-  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", kMark, m.name, m.unit, to_string(m.better), m.value,
-                     optional_text(m.limit), m.runs, optional_text(m.p99), m.disturbed ? 1 : 0, m.note);
+  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", kMark, m.name, m.unit, to_string(m.better),
+                     m.value, optional_text(m.limit), m.runs, optional_text(m.p99), m.disturbed ? 1 : 0, m.note,
+                     optional_text(m.low), optional_text(m.high));
 }
 
 std::optional<Measurement> from_line(std::string_view line) {
@@ -55,7 +56,8 @@ std::optional<Measurement> from_line(std::string_view line) {
   m.better = fields[3] == "lower" ? Better::lower : Better::higher;
   double runs = 0, disturbed = 0;
   if (!read_number(fields[4], m.value) || !read_number(fields[5], m.limit) || !read_number(fields[6], runs) ||
-      !read_number(fields[7], m.p99) || !read_number(fields[8], disturbed)) {
+      !read_number(fields[7], m.p99) || !read_number(fields[8], disturbed) || !read_number(fields[10], m.low) ||
+      !read_number(fields[11], m.high)) {
     return std::nullopt;
   }
   m.runs = static_cast<int>(runs);

@@ -22,6 +22,7 @@ struct Measurement {
   std::optional<double> p99 = {};    ///< of our single operations (same node: of batches); latencies only
   bool disturbed = false;            ///< the limit was far worse than it can be: nothing follows from the ratio
   std::string note = {};             ///< which limit was the best, …
+  std::optional<double> low = {}, high = {};  ///< quartiles of the runs, where the value is their median
 };
 
 /// One line without its end; fields by tabs. The receiver takes any other line for program output.

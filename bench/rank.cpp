@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "binding.hpp"
 #include "limits/raw_ucx.h"
 #include "pairs.hpp"
+#include "scenarios/lock_work.hpp"
 #include "scenarios/shared_work.hpp"
 #include "scenarios/sync_work.hpp"
 
@@ -113,7 +115,13 @@ const std::vector<JobKind>& job_kinds() {
       {"sync_4", 4, 4, kMiB, false, {}, do_sync_work},
       {"sync_8", 8, 8, kMiB, false, {}, do_sync_work},
       {"sync_same_2", 2, 1, kMiB, false, {}, do_sync_work},
-      {"sync_same_4", 4, 1, kMiB, false, {}, do_sync_work}};
+      {"sync_same_4", 4, 1, kMiB, false, {}, do_sync_work},
+      {"locks_same", 4, 1, kMiB, false, {}, do_lock_work},
+      {"locks_2", 2, 2, kMiB, false, {}, do_lock_work},
+      {"locks_3", 3, 3, kMiB, false, {}, do_lock_work},
+      {"locks_8", 8, 8, kMiB, false, {}, do_lock_work},
+      {"locks_bound_2", 2, 2, kMiB, false, {}, do_lock_work, true},
+      {"locks_bound_4", 4, 2, kMiB, false, {}, do_lock_work, true}};
   return kinds;
 }
 
@@ -139,6 +147,7 @@ int run_rank(const RankOptions& options) {
   Session session{.g = g, .board = board, .memory = *memory, .effort = options.effort};
   if (kind.raw_ucx) open_raw(session);
   must(g.barrier());
+  if (kind.bound) bind_to_processor(index(g.node()));
   const bool conducts = index(g.rank()) == 0 && !kind.tasks.empty();
   if (index(g.rank()) == 0) board.announce_joined();
   if (conducts) {

@@ -19,6 +19,7 @@ struct JobKind {
   bool raw_ucx;
   std::vector<Task> tasks;
   std::uint64_t (*share)(Session&) = do_share;  ///< what `Command::share` does; ns
+  bool bound = false;                           ///< each node has one processor, as far as there are enough
 };
 
 const std::vector<JobKind>& job_kinds();

@@ -20,6 +20,17 @@ std::string json_number(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? fmt::format("{:.6g}", *value) : "null";
 }
 
+std::string json_spread(const Measurement& m) {
+  if (!m.low || !m.high) return "";
+  return fmt::format(",\"low\":{},\"high\":{}", json_number(m.low), json_number(m.high));
+}
+
+const char* verdict(const Row& row) {
+  if (!row.judged) return "";
+  if (row.pass) return "ok";
+  return row.measured.disturbed ? "NOISE" : "SHORT";
+}
+
 std::string number(double value) { return fmt::format("{:.4g}", value); }
 
 }  // namespace
@@ -31,10 +42,10 @@ std::string to_json(const std::string& scenario, const std::vector<Row>& rows) {
     text += fmt::format(
         "{}\n{{\"scenario\":{},\"name\":{},\"value\":{},\"unit\":{},\"better\":\"{}\",\"limit\":{},\"ratio\":{},"
         "\"bar\":{},"
-        "\"pass\":{},\"runs\":{},\"p99\":{}}}",
+        "\"pass\":{},\"runs\":{},\"p99\":{}{}}}",
         &row == rows.data() ? "" : ",", json_text(scenario), json_text(m.name), json_number(m.value), json_text(m.unit),
-        to_string(m.better), json_number(row.limit), json_number(row.ratio), json_number(row.bar), row.pass, m.runs,
-        json_number(m.p99));
+        to_string(m.better), json_number(row.limit), json_number(row.ratio), json_number(row.bar),
+        row.judged ? fmt::format("{}", row.pass) : "null", m.runs, json_number(m.p99), json_spread(m));
   }
   return text + "\n]}\n";
 }
@@ -47,11 +58,8 @@ std::string table_heading() {
 std::string table_line(const Row& row) {
   const Measurement& m = row.measured;
   return fmt::format("{:<46} {:>9} {:>9} {:>7.3f}  {:<17} {:<5} {:>9}  {}, {}{}", m.name, number(m.value),
-                     number(row.limit), row.ratio, row.bar_text,
-                     row.pass      ? "ok"
-                     : m.disturbed ? "NOISE"
-                                   : "SHORT",
-                     m.p99 ? number(*m.p99) : "", m.unit, m.runs, m.note.empty() ? "" : "; " + m.note);
+                     number(row.limit), row.ratio, row.bar_text, verdict(row), m.p99 ? number(*m.p99) : "", m.unit,
+                     m.runs, m.note.empty() ? "" : "; " + m.note);
 }
 
 }  // namespace grapnel::bench

@@ -9,7 +9,8 @@
 
 namespace grapnel::bench {
 
-/// {"schema":1,"rows":[…]}; what a row does not have (p99, a bar) is null.
+/// {"schema":1,"rows":[…]}; what a row does not have (p99, a bar) is null, and so is the verdict on one that is not
+/// judged. Where the value is the median of several runs, low and high are their quartiles.
 std::string to_json(const std::string& scenario, const std::vector<Row>& rows);
 
 std::string table_heading();

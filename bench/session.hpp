@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ struct Session {
   Memory memory;
   Effort effort;
   raw_ucx* raw[2] = {};  ///< UCX by itself, numbers 1 and 2 on the board: default segments, large ones; or null
+  std::map<LockKind, LockSet> locks = {};  ///< made when a kind is used first, by all ranks at once
 
   static constexpr Rank kTarget{1};
   std::byte* remote() const { return static_cast<std::byte*>(memory.on(kTarget)); }

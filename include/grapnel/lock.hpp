@@ -44,6 +44,18 @@ struct LockOptions {
 
 inline constexpr std::size_t kMostLockPayload = 400;
 
+/// What locks did, as one rank and, where it leads its node, the node's server saw it.
+struct LockCounts {
+  static constexpr std::size_t kWaitClasses = 40;
+  std::uint64_t acquisitions = 0;
+  std::uint64_t local_hand_offs = 0;       ///< got after waiting, from a rank of this node
+  std::uint64_t remote_hand_offs = 0;      ///< … of another node
+  std::uint64_t gave_up = 0;               ///< timed acquisitions that did not get it, and tries
+  std::uint64_t messages = 0;              ///< sent by this rank, without replies
+  std::uint64_t server_messages = 0;       ///< sent by this node's server, replies included
+  std::uint64_t waits[kWaitClasses] = {};  ///< [k]: acquisitions that waited less than 2^k ns, and 2^(k−1) at least
+};
+
 /// An acquisition that was started and not yet waited for. It must be waited for (or tested until it is there).
 class LockRequest {
  public:

@@ -39,6 +39,9 @@ class GRAPNEL_API LockSet {
 
   /// What the options' `standard` has become.
   LockKind kind() const;
+  /// What this rank did with the set's locks so far, and its node's server where this rank leads the node; of no set,
+  /// nothing. Messages that are under way count with their sender.
+  LockCounts counts() const;
 
   // --- exclusive ---
   Status lock(int index, Rank home);

@@ -73,7 +73,7 @@ class Runtime::Implementation {
   Status start_server();
   void print_statistics();
   /// By kind, summed over all ranks; collective.
-  Result<std::vector<sync::LockCounts>> sum_lock_counts();
+  Result<std::vector<LockCounts>> sum_lock_counts();
 
   std::map<const sync::locks::Set*, Memory> lock_memory_;
   bool finished_ = false;

@@ -20,6 +20,7 @@ Result<Bytes> with_payload(sync::locks::Set* set, int index, Rank home, const As
 }  // namespace
 
 LockKind LockSet::kind() const { return set_ ? set_->options().kind : LockKind::standard; }
+LockCounts LockSet::counts() const { return set_ ? set_->counts() : LockCounts(); }
 
 Status LockSet::lock(int index, Rank home) { return set_ ? set_->acquire(index, home, {}, nullptr) : no_set(); }
 Result<bool> LockSet::try_lock(int index, Rank home) {

@@ -3,7 +3,6 @@
 
 #include "base/codec.hpp"
 #include "runtime/implementation.hpp"
-#include "runtime/report.hpp"
 #include "sync/lock_set.hpp"
 
 namespace grapnel {
@@ -58,15 +57,15 @@ Status Runtime::Implementation::destroy_locks() {
   return {};
 }
 
-Result<std::vector<sync::LockCounts>> Runtime::Implementation::sum_lock_counts() {
-  std::vector<sync::LockCounts> sum(sync::kLockKinds);
-  const std::vector<sync::LockCounts> mine = locks->counts();
+Result<std::vector<LockCounts>> Runtime::Implementation::sum_lock_counts() {
+  std::vector<LockCounts> sum(sync::kLockKinds);
+  const std::vector<LockCounts> mine = locks->counts();
   const auto all = allgather(world, std::as_bytes(std::span(mine)));
   if (!all) return all.status();
   for (const Bytes& one : *all) {
     base::Decoder counts(one);
-    for (sync::LockCounts& kind : sum) {
-      if (const auto theirs = counts.get<sync::LockCounts>()) runtime::add(kind, *theirs);
+    for (LockCounts& kind : sum) {
+      if (const auto theirs = counts.get<LockCounts>()) sync::add(kind, *theirs);
     }
   }
   return sum;

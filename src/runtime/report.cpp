@@ -78,20 +78,10 @@ std::string table(const std::vector<OperationCount>& rows) {
   return text;
 }
 
-void add(sync::LockCounts& sum, const sync::LockCounts& one) {
-  sum.acquisitions += one.acquisitions;
-  sum.local_hand_offs += one.local_hand_offs;
-  sum.remote_hand_offs += one.remote_hand_offs;
-  sum.gave_up += one.gave_up;
-  sum.messages += one.messages;
-  sum.server_messages += one.server_messages;
-  for (std::size_t k = 0; k < sync::LockCounts::kWaitClasses; ++k) sum.waits[k] += one.waits[k];
-}
-
-std::string lock_table(const std::vector<sync::LockCounts>& by_kind) {
+std::string lock_table(const std::vector<LockCounts>& by_kind) {
   std::string text;
   for (std::size_t kind = 0; kind < by_kind.size(); ++kind) {
-    const sync::LockCounts& counts = by_kind[kind];
+    const LockCounts& counts = by_kind[kind];
     if (counts.acquisitions + counts.gave_up == 0) continue;
     if (text.empty()) {
       text = fmt::format("{:<18} {:>14} {:>16} {:>16} {:>12} {:>12} {:>12}\n", "locks", "acquisitions",
@@ -100,7 +90,7 @@ std::string lock_table(const std::vector<sync::LockCounts>& by_kind) {
     text += fmt::format("{:<18} {:>14} {:>16} {:>16} {:>12} {:>12} {:>12}\n", to_string(static_cast<LockKind>(kind)),
                         counts.acquisitions, counts.local_hand_offs, counts.remote_hand_offs, counts.gave_up,
                         counts.messages, counts.server_messages);
-    for (std::size_t k = 0; k < sync::LockCounts::kWaitClasses; ++k) {
+    for (std::size_t k = 0; k < LockCounts::kWaitClasses; ++k) {
       if (counts.waits[k] == 0) continue;
       text += fmt::format("  waited < {:<10} {:>12}\n", duration(std::uint64_t{1} << k), counts.waits[k]);
     }

@@ -20,8 +20,7 @@ Bytes encode(const std::vector<OperationCount>& rows);
 void add_encoded(std::vector<OperationCount>& rows, ByteView encoded);
 std::string table(const std::vector<OperationCount>& rows);
 
-void add(sync::LockCounts& sum, const sync::LockCounts& one);
 /// A line and a histogram of waiting times for each kind that was used; empty where none was.
-std::string lock_table(const std::vector<sync::LockCounts>& by_kind);
+std::string lock_table(const std::vector<LockCounts>& by_kind);
 
 }  // namespace grapnel::runtime

@@ -14,6 +14,19 @@ Set::Set(launch::Launch& launch, progress::Waiting& waiting, progress::Client* c
   ground_.speak_for(*algorithm_);
 }
 
+LockCounts Set::counts() const {
+  const Statistics& s = ground_.statistics;
+  LockCounts counts{s.acquisitions.value(),
+                    s.local_hand_offs.value(),
+                    s.remote_hand_offs.value(),
+                    s.gave_up.value(),
+                    s.messages.value(),
+                    s.server_messages.value(),
+                    {}};
+  for (std::size_t k = 0; k < LockCounts::kWaitClasses; ++k) counts.waits[k] = s.waits[k].value();
+  return counts;
+}
+
 // ---- names and misuse
 
 Status Set::bad_name(int lock_index, Rank home) const {

@@ -28,7 +28,8 @@ class Set {
 
   std::uint32_t number() const { return number_; }
   const LockOptions& options() const { return ground_.options; }
-  const Statistics& statistics() const { return ground_.statistics; }
+  /// Of this rank and, where it leads its node, the node's server.
+  LockCounts counts() const;
 
   std::size_t bytes_here() const { return ground_.memory.bytes_here(); }
   void place(const std::vector<void*>& parts) { ground_.memory.place(parts); }

@@ -24,17 +24,17 @@ LockKind configured(base::LockKind kind) {
   return LockKind::cohort;
 }
 
-void add(LockCounts& sum, const locks::Statistics& one) {
-  sum.acquisitions += one.acquisitions.value();
-  sum.local_hand_offs += one.local_hand_offs.value();
-  sum.remote_hand_offs += one.remote_hand_offs.value();
-  sum.gave_up += one.gave_up.value();
-  sum.messages += one.messages.value();
-  sum.server_messages += one.server_messages.value();
-  for (std::size_t k = 0; k < LockCounts::kWaitClasses; ++k) sum.waits[k] += one.waits[k].value();
-}
-
 }  // namespace
+
+void add(LockCounts& sum, const LockCounts& one) {
+  sum.acquisitions += one.acquisitions;
+  sum.local_hand_offs += one.local_hand_offs;
+  sum.remote_hand_offs += one.remote_hand_offs;
+  sum.gave_up += one.gave_up;
+  sum.messages += one.messages;
+  sum.server_messages += one.server_messages;
+  for (std::size_t k = 0; k < LockCounts::kWaitClasses; ++k) sum.waits[k] += one.waits[k];
+}
 
 Locks::Locks(const base::Config& config, launch::Launch& launch, progress::Waiting& waiting, progress::Client* client,
              progress::Server* server)
@@ -74,14 +74,14 @@ void Locks::open(std::shared_ptr<locks::Set> set) {
 
 void Locks::close(const locks::Set& set) {
   const std::lock_guard lock(mutex_);
-  add(closed_[static_cast<std::size_t>(set.options().kind)], set.statistics());
+  add(closed_[static_cast<std::size_t>(set.options().kind)], set.counts());
   sets_.erase(set.number());
 }
 
 std::vector<LockCounts> Locks::counts() const {
   const std::shared_lock lock(mutex_);
   std::vector<LockCounts> all = closed_;
-  for (const auto& [number, set] : sets_) add(all[static_cast<std::size_t>(set->options().kind)], set->statistics());
+  for (const auto& [number, set] : sets_) add(all[static_cast<std::size_t>(set->options().kind)], set->counts());
   return all;
 }
 

@@ -25,14 +25,9 @@ class Set;
 struct LockBody;
 }  // namespace locks
 
-/// What the locks of one kind did, summed over ranks and sets.
-struct LockCounts {
-  static constexpr std::size_t kWaitClasses = 40;
-  std::uint64_t acquisitions = 0, local_hand_offs = 0, remote_hand_offs = 0, gave_up = 0;
-  std::uint64_t messages = 0, server_messages = 0;
-  std::uint64_t waits[kWaitClasses] = {};  ///< [k]: acquisitions that waited less than 2^k ns, and 2^(k−1) at least
-};
 inline constexpr std::size_t kLockKinds = 9;  ///< by LockKind
+
+void add(LockCounts& sum, const LockCounts& one);
 
 class Locks {
  public:

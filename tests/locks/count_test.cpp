@@ -11,11 +11,11 @@ namespace {
 
 void settle(Runtime& g) { sim::pass_time(*RuntimeAccess::parts(g).host, 20 * base::kMillisecond_ns); }
 
-// Collective: what all ranks and servers have sent for locks of that kind. Nothing may be under way.
-std::int64_t messages(Runtime& g, const Memory& board, LockKind kind) {
+// Collective: what all ranks and servers have sent for locks of that set. Nothing may be under way.
+std::int64_t messages(Runtime& g, const Memory& board, const LockSet& set) {
   EXPECT_OK(g.barrier());
   settle(g);
-  const sync::LockCounts counts = RuntimeAccess::parts(g).locks->counts()[static_cast<std::size_t>(kind)];
+  const LockCounts counts = set.counts();
   const auto mine = static_cast<std::int64_t>(counts.messages + counts.server_messages);
   EXPECT_OK(g.put(&mine, static_cast<std::int64_t*>(board.on(Rank{0})) + index(g.rank()), sizeof mine, Rank{0}));
   EXPECT_OK(g.barrier());
@@ -53,7 +53,7 @@ WORLD_TEST_ON(LockCounts, BetweenNodesAreWhatIsPromised, (std::vector<Shape>{{3,
     auto created = g.create_lock_set(1, options);
     ASSERT_TRUE(created.ok());
     LockSet set = *created;
-    const auto count = [&] { return messages(g, *board, expected.kind); };
+    const auto count = [&] { return messages(g, *board, set); };
 
     std::int64_t before = count();
     if (me == 1) EXPECT_OK(set.lock(0, home));
@@ -101,7 +101,7 @@ WORLD_TEST_ON(LockCounts, ReadersOfANodeWithAGrantSendNothing, (std::vector<Shap
   auto created = g.create_lock_set(1, options);
   ASSERT_TRUE(created.ok());
   LockSet set = *created;
-  const auto count = [&] { return messages(g, *board, LockKind::reader_writer); };
+  const auto count = [&] { return messages(g, *board, set); };
   EXPECT_OK(set.lock_shared(0, Rank{0}));
   EXPECT_OK(set.unlock_shared(0, Rank{0}));
   EXPECT_OK(g.barrier());

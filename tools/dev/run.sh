@@ -83,11 +83,37 @@ command_soak() {
 # How many tests of $build_dir have this label.
 count_tests() { ctest --test-dir "$build_dir" -N -L "^$1\$" | sed -n 's/^Total Tests: //p'; }
 
+# Everything but --plot DIR is grapnel-bench's. The pictures are made of its JSON, also when a row falls short.
 command_bench() {
-  local preset mpi cc build_dir rest
+  local preset mpi cc build_dir rest plot="" json="" words=()
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --plot | --json)
+        [ $# -ge 2 ] || usage_error "$1 needs a value"
+        [ "$1" = --plot ] && plot=$2 || json=$2
+        shift 2
+        ;;
+      --plot=* | --json=*) set -- "${1%%=*}" "${1#*=}" "${@:2}" ;;
+      *) words+=("$1") && shift ;;
+    esac
+  done
   parse_build_options options
-  install_packages build openmpi
+  install_packages build openmpi ${plot:+plot}
   build_tree
   [ -x "$build_dir/bin/grapnel-bench" ] || die "the build made no bin/grapnel-bench"
-  exec "$build_dir/bin/grapnel-bench" "$@"
+  [ -z "$plot" ] || mkdir -p "$plot" || die "cannot make the folder $plot"
+  [ -z "$plot" ] || [ -n "$json" ] || json=$plot/${words[0]:-bench}.json
+  local outcome=0
+  "$build_dir/bin/grapnel-bench" "${words[@]}" ${json:+--json "$json"} || outcome=$?
+  [ -z "$plot" ] || [ ! -s "$json" ] || "$(python_with matplotlib)" -B "$root/bench/plots/plot.py" "$json" --out "$plot"
+  return $outcome
+}
+
+# A Python that has the module: the first on the path may be none of Debian's.
+python_with() {
+  local python
+  for python in python3 /usr/bin/python3; do
+    "$python" -c "import $1" 2>/dev/null && printf '%s\n' "$python" && return 0
+  done
+  die "no python3 has the module $1 (Debian: python3-$1)"
 }

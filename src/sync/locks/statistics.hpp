@@ -5,12 +5,13 @@
 #include <bit>
 #include <cstdint>
 
+#include "grapnel/lock.hpp"
 #include "rma/counts.hpp"
 
 namespace grapnel::sync::locks {
 
 struct Statistics {
-  static constexpr std::size_t kWaitClasses = 40;
+  static constexpr std::size_t kWaitClasses = LockCounts::kWaitClasses;
 
   rma::Count acquisitions;
   rma::Count local_hand_offs;   ///< got after waiting, from a rank of this node

@@ -1,0 +1,39 @@
+// What the scenario `locks` measures, as data: jobs, what they do, and the rows that come of it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "measurement.hpp"
+#include "scenarios/lock_work.hpp"
+
+namespace grapnel::bench {
+
+struct LockRow {
+  std::string name;
+  std::string baseline;  ///< the same row of the papers' `server_queue`, the limit; empty: none
+  std::string unit;
+  Better better = Better::lower;
+  LockNumber number{};
+  int over = -1;     ///< divided by this number
+  double scale = 1;  ///< of the number
+  double whole = 0;  ///< the row shows what is missing from it; 0: the number itself
+};
+
+struct LockItem {
+  LockWork work;
+  std::vector<LockRow> rows;
+};
+
+/// One job and what it does, over and over: kinds in turn, so that what else the machine does meets them alike.
+struct LockPart {
+  std::string job;
+  std::string mode;  ///< GRAPNEL_PROGRESS; empty: a job of one node, which has no server
+  double most_s;     ///< no round begins later
+  std::vector<LockItem> items;
+};
+
+std::vector<LockPart> lock_plan();
+
+}  // namespace grapnel::bench
