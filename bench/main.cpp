@@ -66,7 +66,7 @@ std::vector<std::string> rows_wanted(const Options& options) {
 }
 
 bool collect(const Options& options, const PeerSink& sink) {
-  if (options.scenario == "sync") return collect_sync(options.rma.filter, options.rma.effort, sink.on_row);
+  if (options.scenario == "sync") return collect_sync(options.rma.filter, options.rma.effort, sink);
   return collect_rma(options.rma, sink);
 }
 
@@ -148,7 +148,7 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App* const rma = app.add_subcommand("rma", "One-sided operations, inside a node and between nodes");
   CLI::App* const peers = app.add_subcommand("peers", "The rows of rma that hold us against others");
-  CLI::App* const sync = app.add_subcommand("sync", "Fence and barrier, beside the papers' and a node's limits");
+  CLI::App* const sync = app.add_subcommand("sync", "Fence, barrier and lock, beside the papers' and the machine's limits");
   for (CLI::App* const command : {rma, peers, sync}) {
     add_effort(*command, options);
     add_report(*command, options);
