@@ -24,8 +24,8 @@ Measurement row_of(const SyncRow& row, const Samples& samples, bool on_a_wire) {
   m.limit = middle.limit * scale;
   m.runs = static_cast<int>(samples.pairs.size());
   m.disturbed = middle.limit > kDisturbed * samples.least_limit;
-  m.note = fmt::format("{:.2f} times faster{}{}", middle.limit / middle.ours, row.remark.empty() ? "" : "; ",
-                       row.remark);
+  m.note =
+      fmt::format("{:.2f} times faster{}{}", middle.limit / middle.ours, row.remark.empty() ? "" : "; ", row.remark);
   return m;
 }
 
@@ -75,7 +75,7 @@ bool measure_pairing(const Pairing& pairing, const std::function<bool(const std:
   bool well = true;
   for (const SyncRow& row : rows) {
     Samples samples;
-    well = well && measure(limit, ours, row, effort.pairs, samples);
+    well = well && measure(limit, ours, row, std::min(effort.pairs, pairing.most_pairs), samples);
     if (well) on_row(row_of(row, samples, lab != nullptr));
   }
   if (second) well &= second->end();

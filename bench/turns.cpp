@@ -20,8 +20,8 @@ std::vector<std::string> on_virtual_nodes(const JobKind& kind, const std::vector
 std::vector<std::string> job_command(const JobKind& kind, const Effort& effort, const Board& board,
                                      const std::string& filter, const std::vector<std::string>& settings,
                                      const Lab* lab) {
-  std::vector<std::string> command = lab == nullptr ? on_virtual_nodes(kind, settings)
-                                                    : lab->run("openmpi", kind.ranks, kJobTimeout_s, settings);
+  std::vector<std::string> command =
+      lab == nullptr ? on_virtual_nodes(kind, settings) : lab->run("openmpi", kind.ranks, kJobTimeout_s, settings);
   command.insert(command.end(), {beside("grapnel-bench"), "rank", kind.name, "--board", board.path(), "--runs",
                                  std::to_string(effort.pairs)});
   if (!filter.empty()) command.insert(command.end(), {"--filter", filter});

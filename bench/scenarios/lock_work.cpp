@@ -44,6 +44,12 @@ void raise(std::atomic<std::uint64_t>& word, std::uint64_t value) {
   }
 }
 
+// A hand-off goes from any rank to any node, and a new connection takes several trips.
+void connect_to_all(Session& s) {
+  std::uint64_t word = 0;
+  for (int rank = 0; rank < s.g.size(); ++rank) must(s.g.get(s.memory.on(Rank{rank}), &word, sizeof word, Rank{rank}));
+}
+
 std::uint64_t part_of(const Times& times, SyncOperation operation) {
   switch (operation) {
     case SyncOperation::lock_acquire: return times.acquire_ns;
@@ -64,7 +70,10 @@ std::uint64_t contend(Session& s, const SyncWork& work) {
   const bool contends = index(s.g.rank()) >= work.first;
   const std::uint64_t contenders = ranks - work.first;
   BoardPage& page = s.board.page();
-  if (contends) acquire_and_release(set, 1);  // everybody is connected then, and has its words
+  if (contends) {
+    connect_to_all(s);
+    acquire_and_release(set, 1);  // everybody has its words then, and the home's server its ways
+  }
   page.total_ns.store(0, std::memory_order_relaxed);  // by all alike; ordered by the gathering
   page.first_ns.store(UINT64_MAX, std::memory_order_relaxed);
   page.last_ns.store(0, std::memory_order_relaxed);

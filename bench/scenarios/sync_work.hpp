@@ -29,7 +29,7 @@ struct SyncWork {
   std::uint64_t gap_us = 0;   ///< between the writes and the operation
   std::uint64_t operations = 1;
   std::uint64_t settle_us =
-      0;  ///< asleep between the writes and the operation: the writes are applied, not acknowledged
+      0;                     ///< asleep between the writes and the operation: the writes are applied, not acknowledged
   std::uint64_t writes = 1;  ///< to each target; more than two, and none asks for its acknowledgement itself
   std::uint64_t lock = 0;    ///< LockKind
   std::uint64_t first = 0;   ///< the ranks from this one on want the lock, whose home is rank 0
