@@ -7,11 +7,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <ctime>
 #include <new>
 #include <utility>
+
+#include "pairs.hpp"
 
 namespace grapnel::bench {
 namespace {
@@ -46,6 +49,13 @@ Board Board::create() {
   return {descriptor, new (map(descriptor, "(new)")) BoardPage};
 }
 
+Board Board::create_in(const std::string& folder) {
+  std::string path = folder + "/board-XXXXXX";
+  const int descriptor = ::mkostemp(path.data(), O_CLOEXEC);
+  if (descriptor < 0 || ::ftruncate(descriptor, sizeof(BoardPage)) != 0) fail(path);
+  return {descriptor, new (map(descriptor, path)) BoardPage, path};
+}
+
 Board Board::open(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (descriptor < 0) fail(path);
@@ -53,14 +63,18 @@ Board Board::open(const std::string& path) {
 }
 
 Board::Board(Board&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), page_(std::exchange(other.page_, nullptr)) {}
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      path_(std::exchange(other.path_, {})),
+      page_(std::exchange(other.page_, nullptr)) {}
 
 Board::~Board() {
   if (page_ != nullptr) ::munmap(page_, sizeof(BoardPage));
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-std::string Board::path() const { return fmt::format("/proc/{}/fd/{}", ::getpid(), descriptor_); }
+std::string Board::path() const {
+  return path_.empty() ? fmt::format("/proc/{}/fd/{}", ::getpid(), descriptor_) : path_;
+}
 
 std::uint32_t Board::issue(Command command) {
   const std::uint32_t sequence = page_->command.load(std::memory_order_relaxed) / kCommands + 1;
@@ -96,6 +110,23 @@ void Board::done(std::uint32_t seen, std::uint64_t result) {
   page_->result.store(result, std::memory_order_relaxed);  // ordered by the next line
   page_->done.store(seen, std::memory_order_release);
   wake_all(futex_of(page_->done));
+}
+
+void Board::gather(std::uint32_t ranks, std::uint64_t later_ns) {
+  const std::uint32_t seen = page_->gatherings.load(std::memory_order_acquire);
+  // acq_rel: the last one's reset comes after all arrivals.
+  if (page_->arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == ranks) {
+    page_->arrived.store(0, std::memory_order_relaxed);  // ordered by `gatherings`, as the next line is
+    page_->start_ns.store(now_ns() + later_ns, std::memory_order_relaxed);
+    page_->gatherings.store(seen + 1, std::memory_order_release);  // pairs with the acquire in the loop below
+    wake_all(futex_of(page_->gatherings));
+  }
+  while (page_->gatherings.load(std::memory_order_acquire) == seen) sleep_on(futex_of(page_->gatherings), seen);
+  const std::uint64_t start_ns = page_->start_ns.load(std::memory_order_relaxed);
+  const timespec start{.tv_sec = static_cast<time_t>(start_ns / 1'000'000'000),
+                       .tv_nsec = static_cast<long>(start_ns % 1'000'000'000)};
+  while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &start, nullptr) == EINTR) {
+  }
 }
 
 void Board::announce_joined() {

@@ -4,8 +4,8 @@
 //   conductor: issue(command) ─▶ followers: next(seen) … done(result) ─▶ conductor: wait_done()
 //
 // The memory is a memfd of the coordinator; the ranks open it by its name under /proc, which works while it lives.
-// Threads: one conductor at a time.
-// SPDX-License-Identifier: Apache-2.0
+// Ranks with another /proc, those of a lab's hosts, open a file in the lab's folder, which goes with the lab. Threads:
+// one conductor at a time. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>
@@ -29,12 +29,18 @@ struct BoardPage {
   std::atomic<std::uint32_t> done{0};     ///< the last `command` that was done; a futex
   std::atomic<std::uint64_t> result{0};
   /// What `share` is to be, where a job knows several; written before the command. scenarios/sync_work.hpp
-  static constexpr std::size_t kArguments = 6;
+  static constexpr std::size_t kArguments = 9;
   std::uint64_t argument[kArguments] = {};
   /// What a `share` found out beside its result; written before it is done.
   static constexpr std::size_t kNumbers = 8;
   double number[kNumbers] = {};
   std::atomic<std::uint32_t> joined{0};  ///< 1 when the job is ready; a futex
+  // Where ranks gather, to begin at the same time.
+  std::atomic<std::uint32_t> arrived{0};
+  std::atomic<std::uint32_t> gatherings{0};  ///< a futex
+  std::atomic<std::uint64_t> start_ns{0};
+  // What all ranks measured together, for the one that answers.
+  std::atomic<std::uint64_t> total_ns{0}, first_ns{0}, last_ns{0};
   // For limits/raw_ucx.h: which instance's server shall be awake (a futex), which one is, and their addresses.
   std::uint32_t raw_phase = 0, raw_awake = 0;
   static constexpr std::size_t kAddressBytes = 2048;
@@ -44,6 +50,8 @@ struct BoardPage {
 class Board {
  public:
   static Board create();
+  /// In a file in `folder`, whose owner removes it.
+  static Board create_in(const std::string& folder);
   /// `path` as `path()` of the one that created it. Any failure ends the process.
   static Board open(const std::string& path);
   Board(Board&& other) noexcept;
@@ -67,6 +75,9 @@ class Board {
   bool is_current(std::uint32_t seen) const { return page_->command.load(std::memory_order_acquire) == seen; }
   void done(std::uint32_t seen, std::uint64_t result);
 
+  /// Returns at one time in all `ranks`, `later_ns` after the last of them has come. They sleep until then.
+  void gather(std::uint32_t ranks, std::uint64_t later_ns);
+
   void announce_joined();
   bool wait_joined(const std::function<bool()>& alive);
 
@@ -75,9 +86,11 @@ class Board {
   void end_raw();
 
  private:
-  Board(int descriptor, BoardPage* page) : descriptor_(descriptor), page_(page) {}
+  Board(int descriptor, BoardPage* page, std::string path = {})
+      : descriptor_(descriptor), path_(std::move(path)), page_(page) {}
 
   int descriptor_;
+  std::string path_;  ///< of the file; empty: a memfd
   BoardPage* page_;
 };
 

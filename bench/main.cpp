@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <set>
+#include <map>
 #include <sstream>
 #include <thread>
 
@@ -75,13 +75,14 @@ std::vector<std::string> rows_wanted(const Options& options) {
 
 bool collect(const Options& options, const PeerSink& sink) {
   if (options.scenario == "locks") return collect_locks(options.rma.filter, options.rma.effort, sink.on_row);
-  if (options.scenario == "sync") return collect_sync(options.rma.filter, options.rma.effort, sink.on_row);
+  if (options.scenario == "sync") return collect_sync(options.rma.filter, options.rma.effort, sink);
   return collect_rma(options.rma, sink);
 }
 
+using Skipped = std::map<std::string, std::string>;  // names and reasons
+
 // The rows that fall short and those that are missing, one line each.
-std::vector<std::string> shortfalls(const std::vector<Row>& rows, const std::set<std::string>& skipped,
-                                    const Options& options) {
+std::vector<std::string> shortfalls(const std::vector<Row>& rows, const Skipped& skipped, const Options& options) {
   std::vector<std::string> lines;
   for (const std::string& name : rows_wanted(options)) {
     if (skipped.count(name) != 0) continue;
@@ -99,9 +100,10 @@ std::vector<std::string> shortfalls(const std::vector<Row>& rows, const std::set
   return lines;
 }
 
-bool write_json(const std::string& path, const std::string& scenario, const std::vector<Row>& rows) {
+bool write_json(const std::string& path, const std::string& scenario, const std::vector<Row>& rows,
+                const Skipped& skipped) {
   std::ofstream file(path);
-  file << to_json(scenario, rows);
+  file << to_json(scenario, rows, skipped);
   file.close();
   if (!file) fmt::print(stderr, "grapnel-bench: cannot write {}\n", path);
   return !file.fail();
@@ -117,7 +119,7 @@ int run(Options options) {
   if (!bars) fail(bars.status());
   warn_of_company();
   std::vector<Row> rows;
-  std::set<std::string> skipped;
+  Skipped skipped;
   fmt::print("{}\n", table_heading());
   const auto on_row = [&](const Measurement& measurement) {
     rows.push_back(judged(*bars, measurement));
@@ -125,12 +127,12 @@ int run(Options options) {
     std::fflush(stdout);
   };
   const auto on_skip = [&](const std::string& name, const std::string& why) {
-    skipped.insert(name);
+    skipped.emplace(name, why);
     fmt::print("{:<46} skipped: {}\n", name, why);
   };
   const bool all_well = collect(options, {on_row, on_skip});
   if (!all_well) fmt::print(stderr, "grapnel-bench: a job failed\n");
-  if (!options.json.empty() && !write_json(options.json, options.scenario, rows)) return 1;
+  if (!options.json.empty() && !write_json(options.json, options.scenario, rows, skipped)) return 1;
   const auto lines = shortfalls(rows, skipped, options);
   fmt::print("\n{} rows, {} short of their bars, {} skipped\n", rows.size(), lines.size(), skipped.size());
   for (const std::string& line : lines) fmt::print("  {}\n", line);
@@ -158,7 +160,8 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App* const rma = app.add_subcommand("rma", "One-sided operations, inside a node and between nodes");
   CLI::App* const peers = app.add_subcommand("peers", "The rows of rma that hold us against others");
-  CLI::App* const sync = app.add_subcommand("sync", "Fence and barrier, beside the papers' and a node's limits");
+  CLI::App* const sync =
+      app.add_subcommand("sync", "Fence, barrier and lock, beside the papers' and the machine's limits");
   CLI::App* const locks = app.add_subcommand("locks", "The MPI paper's five metrics, for every lock and progress mode");
   for (CLI::App* const command : {rma, peers, sync, locks}) {
     add_effort(*command, options);

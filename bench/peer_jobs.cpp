@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "jobs.hpp"
+#include "lab.hpp"
 
 namespace grapnel::bench {
 namespace {
@@ -63,42 +64,16 @@ Words same_node_command(const Program& program) {
   return {beside("grapnel"), "run", "-n", "2", "--timeout", timeout, "--"};
 }
 
-// Two hosts for as long as this lives.
-class Lab {
- public:
-  Lab() {
-    Job up({GRAPNEL_LAB, "up", "2", "--lab", "free", "--owner", std::to_string(::getpid())});
-    while (const auto line = up.next_line()) {
-      if (line->rfind("lab ", 0) == 0) number_ = line->substr(4, line->find(':') - 4);
+Words two_hosts_command(const Lab& lab, const Program& program) {
+  Words environment;
+  // Without UCX, Debian's Open MPI has no windows between hosts.
+  if (program.launcher == Launcher::openmpi && !is_ours(program.name)) {
+    for (const char* setting : {"pml=ucx", "osc=ucx", "opal_common_ucx_tls=any", "opal_common_ucx_devices=any"}) {
+      environment.push_back(fmt::format("OMPI_MCA_{}", setting));
     }
-    up_ = up.finish();
   }
-  Lab(const Lab&) = delete;
-  Lab& operator=(const Lab&) = delete;
-  ~Lab() {
-    if (up_) Job({GRAPNEL_LAB, "down", "--lab", number_}).finish();
-  }
-
-  [[nodiscard]] bool is_up() const { return up_; }
-
-  [[nodiscard]] Words command(const Program& program) const {
-    const char* const launcher = program.launcher == Launcher::mpich ? "mpich" : "openmpi";
-    Words words = {GRAPNEL_LAB, "run", "--lab", number_, "--launcher", launcher, "-n", "2"};
-    words.insert(words.end(), {"--timeout", std::to_string(kJobTimeout_s)});
-    // Without UCX, Debian's Open MPI has no windows between hosts.
-    if (program.launcher == Launcher::openmpi && !is_ours(program.name)) {
-      for (const char* setting : {"pml=ucx", "osc=ucx", "opal_common_ucx_tls=any", "opal_common_ucx_devices=any"}) {
-        words.insert(words.end(), {"--env", fmt::format("OMPI_MCA_{}", setting)});
-      }
-    }
-    words.emplace_back("--");
-    return words;
-  }
-
- private:
-  std::string number_;
-  bool up_ = false;
-};
+  return lab.run(program.launcher == Launcher::mpich ? "mpich" : "openmpi", 2, kJobTimeout_s, environment);
+}
 
 // One job of one program; true when it ended well.
 bool run_program(const Program& program, Words command, PeerPlace place, const Plan& plan, PeerValues& values) {
@@ -115,7 +90,7 @@ bool measure_rounds(PeerPlace place, const Lab* lab, const Plan& plan, PeerValue
   for (int round = 0; round < plan.rounds; ++round) {
     for (const Program& program : programs()) {
       if (!is_there(program)) continue;
-      const Words command = lab == nullptr ? same_node_command(program) : lab->command(program);
+      const Words command = lab == nullptr ? same_node_command(program) : two_hosts_command(*lab, program);
       const bool well = run_program(program, command, place, plan, values);
       ours_well &= well || !is_ours(program.name);
     }
@@ -193,7 +168,7 @@ bool collect_peers(const Effort& effort, const std::function<bool(const std::str
   bool well = true;
   if (!here.empty()) well &= collect_place(PeerPlace::same_node, nullptr, plan, here, sink);
   if (apart.empty()) return well;
-  const Lab lab;
+  const Lab lab(2);
   if (lab.is_up()) return collect_place(PeerPlace::two_hosts, &lab, plan, apart, sink) && well;
   for (const PeerRow& row : apart) sink.on_skip(row.name, "there can be no lab here (its reason stands above)");
   return well;

@@ -35,17 +35,24 @@ std::string number(double value) { return fmt::format("{:.4g}", value); }
 
 }  // namespace
 
-std::string to_json(const std::string& scenario, const std::vector<Row>& rows) {
+std::string to_json(const std::string& scenario, const std::vector<Row>& rows,
+                    const std::map<std::string, std::string>& skipped) {
   std::string text = "{\"schema\":1,\"rows\":[";
   for (const Row& row : rows) {
     const Measurement& m = row.measured;
     text += fmt::format(
         "{}\n{{\"scenario\":{},\"name\":{},\"value\":{},\"unit\":{},\"better\":\"{}\",\"limit\":{},\"ratio\":{},"
         "\"bar\":{},"
-        "\"pass\":{},\"runs\":{},\"p99\":{}{}}}",
+        "\"pass\":{},\"runs\":{},\"p99\":{},\"disturbed\":{},\"note\":{}{}}}",
         &row == rows.data() ? "" : ",", json_text(scenario), json_text(m.name), json_number(m.value), json_text(m.unit),
         to_string(m.better), json_number(row.limit), json_number(row.ratio), json_number(row.bar),
-        row.judged ? fmt::format("{}", row.pass) : "null", m.runs, json_number(m.p99), json_spread(m));
+        row.judged ? fmt::format("{}", row.pass) : "null", m.runs, json_number(m.p99), m.disturbed, json_text(m.note),
+        json_spread(m));
+  }
+  text += "\n],\"skipped\":[";
+  for (const auto& [name, why] : skipped) {
+    text += fmt::format("{}\n{{\"name\":{},\"why\":{}}}", name == skipped.begin()->first ? "" : ",", json_text(name),
+                        json_text(why));
   }
   return text + "\n]}\n";
 }

@@ -1,12 +1,13 @@
-// The scenario `sync`: fences and barriers, ours beside the baselines of the papers and the limits of a node.
+// The scenario `sync`: fences, barriers and locks, ours beside the baselines of the papers, the limits of a
+// node, and the trips of a network.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "peer_jobs.hpp"
 #include "session.hpp"
-#include "turns.hpp"
 
 namespace grapnel::bench {
 
@@ -14,6 +15,6 @@ namespace grapnel::bench {
 std::vector<std::string> sync_rows(const std::string& filter);
 
 /// As `collect_rma`.
-bool collect_sync(const std::string& filter, const Effort& effort, const OnRow& on_row);
+bool collect_sync(const std::string& filter, const Effort& effort, const PeerSink& sink);
 
 }  // namespace grapnel::bench

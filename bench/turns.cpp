@@ -7,29 +7,23 @@ namespace {
 
 constexpr int kJobTimeout_s = 240;
 
+std::vector<std::string> on_virtual_nodes(const JobKind& kind, const std::vector<std::string>& settings) {
+  std::vector<std::string> command = {"/usr/bin/env"};
+  command.insert(command.end(), settings.begin(), settings.end());
+  command.insert(command.end(), {beside("grapnel"), "run", "-n", std::to_string(kind.ranks), "--nodes",
+                                 std::to_string(kind.nodes), "--timeout", std::to_string(kJobTimeout_s), "--"});
+  return command;
+}
+
 }  // namespace
 
 std::vector<std::string> job_command(const JobKind& kind, const Effort& effort, const Board& board,
-                                     const std::string& filter, const std::vector<std::string>& settings) {
-  std::vector<std::string> command = {"/usr/bin/env"};
-  command.insert(command.end(), settings.begin(), settings.end());
-  const std::vector<std::string> run = {beside("grapnel"),
-                                        "run",
-                                        "-n",
-                                        std::to_string(kind.ranks),
-                                        "--nodes",
-                                        std::to_string(kind.nodes),
-                                        "--timeout",
-                                        std::to_string(kJobTimeout_s),
-                                        "--",
-                                        beside("grapnel-bench"),
-                                        "rank",
-                                        kind.name,
-                                        "--board",
-                                        board.path(),
-                                        "--runs",
-                                        std::to_string(effort.pairs)};
-  command.insert(command.end(), run.begin(), run.end());
+                                     const std::string& filter, const std::vector<std::string>& settings,
+                                     const Lab* lab) {
+  std::vector<std::string> command =
+      lab == nullptr ? on_virtual_nodes(kind, settings) : lab->run("openmpi", kind.ranks, kJobTimeout_s, settings);
+  command.insert(command.end(), {beside("grapnel-bench"), "rank", kind.name, "--board", board.path(), "--runs",
+                                 std::to_string(effort.pairs)});
   if (!filter.empty()) command.insert(command.end(), {"--filter", filter});
   if (effort.quick) command.emplace_back("--quick");
   return command;
@@ -46,8 +40,9 @@ bool read_rows(Job& job, const OnRow& on_row) {
   return job.finish();
 }
 
-TurnJob::TurnJob(const JobKind& kind, const Effort& effort, const std::vector<std::string>& settings)
-    : board_(Board::create()), job_(job_command(kind, effort, board_, {}, settings)) {}
+TurnJob::TurnJob(const JobKind& kind, const Effort& effort, const std::vector<std::string>& settings, const Lab* lab)
+    : board_(lab == nullptr ? Board::create() : Board::create_in(lab->folder())),
+      job_(job_command(kind, effort, board_, {}, settings, lab)) {}
 
 bool TurnJob::join() {
   return board_.wait_joined([this] { return job_.is_alive(); });

@@ -8,6 +8,7 @@
 
 #include "board.hpp"
 #include "jobs.hpp"
+#include "lab.hpp"
 #include "measurement.hpp"
 #include "rank.hpp"
 
@@ -15,16 +16,18 @@ namespace grapnel::bench {
 
 using OnRow = std::function<void(const Measurement&)>;
 
-/// `settings`: "VARIABLE=value" for the job's ranks.
+/// `settings`: "VARIABLE=value" for the job's ranks. On `lab`'s hosts, or on virtual nodes of this machine.
 std::vector<std::string> job_command(const JobKind& kind, const Effort& effort, const Board& board,
-                                     const std::string& filter = {}, const std::vector<std::string>& settings = {});
+                                     const std::string& filter = {}, const std::vector<std::string>& settings = {},
+                                     const Lab* lab = nullptr);
 
 /// Hands on the rows that the job prints, until its end; anything else goes to stderr. True when it ended well.
 bool read_rows(Job& job, const OnRow& on_row);
 
 class TurnJob {
  public:
-  TurnJob(const JobKind& kind, const Effort& effort, const std::vector<std::string>& settings = {});
+  TurnJob(const JobKind& kind, const Effort& effort, const std::vector<std::string>& settings = {},
+          const Lab* lab = nullptr);
   /// Waits until it is ready. False when it ended.
   bool join();
   /// Does its share once; rank 0's time. False when it ended.

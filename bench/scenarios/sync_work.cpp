@@ -1,7 +1,6 @@
 #include "scenarios/sync_work.hpp"
 
-#include <chrono>
-#include <thread>
+#include <atomic>
 #include <vector>
 
 #include "limits/handover.h"
@@ -10,12 +9,14 @@
 namespace grapnel::bench {
 namespace {
 
+constexpr std::uint64_t kMoment_ns = 200'000;  // for all ranks to be asleep before they begin
+
 void write_to_targets(Session& s, const SyncWork& work, const std::vector<std::byte>& data) {
   const int size = s.g.size(), me = static_cast<int>(index(s.g.rank()));
   for (int step = 1; step <= static_cast<int>(work.targets); ++step) {
     const Rank to{(me + step) % size};
     auto* const slot = static_cast<std::byte*>(s.memory.on(to)) + data.size() * index(s.g.rank());
-    must(s.g.put(data.data(), slot, data.size(), to));
+    for (std::uint64_t i = 0; i < work.writes; ++i) must(s.g.put(data.data(), slot, data.size(), to));
   }
 }
 
@@ -25,18 +26,31 @@ void pass_time(std::uint64_t gap_us) {
   }
 }
 
+// All ranks begin at the same time: with their writes, or, where these are to settle, with the operation.
+std::uint64_t synchronize_once(Session& s, const SyncWork& work, const std::vector<std::byte>& data) {
+  const auto ranks = static_cast<std::uint32_t>(s.g.size());
+  s.board.gather(ranks, kMoment_ns);
+  write_to_targets(s, work, data);
+  pass_time(work.gap_us);
+  if (work.settle_us > 0) s.board.gather(ranks, work.settle_us * 1000);
+  const std::uint64_t begin_ns = now_ns();
+  must(work.operation == SyncOperation::fence ? s.g.fence_all() : s.g.barrier());
+  return now_ns() - begin_ns;
+}
+
 std::uint64_t synchronize(Session& s, const SyncWork& work) {
   const std::vector<std::byte> data(work.bytes, std::byte{1});
+  const auto ranks = static_cast<std::uint32_t>(s.g.size());
+  std::atomic<std::uint64_t>& total_ns = s.board.page().total_ns;
+  // Not timed: from here on the barrier before was one like this, and the plan is chosen from it.
+  synchronize_once(s, work, data);
+  total_ns.store(0, std::memory_order_relaxed);  // by all alike; ordered by the gathering
+  s.board.gather(ranks, 0);
   std::uint64_t time_ns = 0;
-  for (std::uint64_t i = 0; i < work.operations; ++i) {
-    write_to_targets(s, work, data);
-    pass_time(work.gap_us);
-    if (work.settle_us > 0) std::this_thread::sleep_for(std::chrono::microseconds(work.settle_us));
-    const std::uint64_t begin_ns = now_ns();
-    must(work.operation == SyncOperation::fence ? s.g.fence_all() : s.g.barrier());
-    time_ns += now_ns() - begin_ns;
-  }
-  return time_ns;
+  for (std::uint64_t i = 0; i < work.operations; ++i) time_ns += synchronize_once(s, work, data);
+  total_ns.fetch_add(time_ns, std::memory_order_relaxed);
+  s.board.gather(ranks, 0);
+  return total_ns.load(std::memory_order_relaxed) / ranks / work.operations;
 }
 
 // Barriers without writes, or a limit: too short for a clock around each.
@@ -51,7 +65,16 @@ std::uint64_t in_the_node(Session& s, const SyncWork& work) {
     default:
       for (std::uint64_t i = 0; i < work.operations; ++i) must(s.g.barrier());
   }
-  return now_ns() - begin_ns;
+  return (now_ns() - begin_ns) / work.operations;
+}
+
+std::uint64_t between_nodes(Session& s, const SyncWork& work) {
+  switch (work.operation) {
+    case SyncOperation::fence:
+    case SyncOperation::barrier: return synchronize(s, work);
+    case SyncOperation::ping_pong: return ping_pong(s, work);
+    default: return contend(s, work);
+  }
 }
 
 }  // namespace
@@ -64,19 +87,30 @@ void SyncWork::store(Board& board) const {
   argument[3] = gap_us;
   argument[4] = operations;
   argument[5] = settle_us;
+  argument[6] = writes;
+  argument[7] = lock;
+  argument[8] = first;
 }
 
 SyncWork SyncWork::load(Board& board) {
   const std::uint64_t* const argument = board.page().argument;
-  return {static_cast<SyncOperation>(argument[0]), argument[1], argument[2], argument[3], argument[4], argument[5]};
+  return {static_cast<SyncOperation>(argument[0]),
+          argument[1],
+          argument[2],
+          argument[3],
+          argument[4],
+          argument[5],
+          argument[6],
+          argument[7],
+          argument[8]};
 }
 
 std::uint64_t do_sync_work(Session& s) {
   const SyncWork work = SyncWork::load(s.board);
   must(s.g.barrier());
-  const std::uint64_t time_ns = s.g.node_count() == 1 ? in_the_node(s, work) : synchronize(s, work);
+  const std::uint64_t time_ns = s.g.node_count() == 1 ? in_the_node(s, work) : between_nodes(s, work);
   must(s.g.barrier());
-  return time_ns / work.operations;
+  return time_ns;
 }
 
 }  // namespace grapnel::bench

@@ -1,4 +1,5 @@
-// Fences and barriers after writes to other nodes, and the bare limits of a node: what the jobs of `sync` do.
+// Fences and barriers after writes to other nodes, locks, and the bare limits of a node and of the network: what the
+// jobs of `sync` do.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,6 +14,11 @@ enum class SyncOperation : std::uint64_t {
   barrier,      ///< after writes
   bounce,       ///< limit: a cache line goes around the ranks of a node
   wake_around,  ///< limit: each rank of a node wakes the next from a futex
+  ping_pong,    ///< limit: a datagram goes from rank 0 to rank 1 and back
+  hand_off,     ///< of a lock, from one holder to the next
+  lock_both,    ///< of a lock: acquire and release
+  lock_acquire,
+  lock_release,
 };
 
 /// Travels as the board's arguments.
@@ -23,13 +29,24 @@ struct SyncWork {
   std::uint64_t gap_us = 0;   ///< between the writes and the operation
   std::uint64_t operations = 1;
   std::uint64_t settle_us =
-      0;  ///< asleep between the writes and the operation: the writes are applied, not acknowledged
+      0;                     ///< asleep between the writes and the operation: the writes are applied, not acknowledged
+  std::uint64_t writes = 1;  ///< to each target; more than two, and none asks for its acknowledgement itself
+  std::uint64_t lock = 0;    ///< LockKind
+  std::uint64_t first = 0;   ///< the ranks from this one on want the lock, whose home is rank 0
 
   void store(Board& board) const;
   static SyncWork load(Board& board);
 };
 
-/// Every rank's part. The answer is the caller's time in the operations, ns; of a limit, of one way around.
+/// Every rank's part. The answer is the time of one operation, the mean of all ranks, ns; of a hand-off, from one
+/// acquisition to the next; of a limit, of one way around.
 std::uint64_t do_sync_work(Session& s);
+
+// ---- the parts that are not fences and barriers ----
+
+/// Ranks from `first` on acquire and release the lock at once, each `operations` times: scenarios/lock_work.cpp.
+std::uint64_t contend(Session& s, const SyncWork& work);
+/// scenarios/ping_work.cpp
+std::uint64_t ping_pong(Session& s, const SyncWork& work);
 
 }  // namespace grapnel::bench

@@ -114,12 +114,13 @@ TEST(Bars, ABarMustFitItsRow) {
 
 TEST(Report, Json) {
   const Bar bar{"a/b", Bar::Kind::ratio_max, 1.5};
-  EXPECT_EQ(to_json("rma", {*judge(measured(3, 2), &bar), *judge(measured(3, 2), nullptr)}),
+  EXPECT_EQ(to_json("rma", {*judge(measured(3, 2), &bar), *judge(measured(3, 2), nullptr)}, {{"c/d", "no \"lab\""}}),
             "{\"schema\":1,\"rows\":[\n"
             "{\"scenario\":\"rma\",\"name\":\"a/b\",\"value\":3,\"unit\":\"ns\",\"better\":\"lower\",\"limit\":2,"
-            "\"ratio\":1.5,\"bar\":1.5,\"pass\":true,\"runs\":31,\"p99\":9.5},\n"
+            "\"ratio\":1.5,\"bar\":1.5,\"pass\":true,\"runs\":31,\"p99\":9.5,\"disturbed\":false,\"note\":\"\"},\n"
             "{\"scenario\":\"rma\",\"name\":\"a/b\",\"value\":3,\"unit\":\"ns\",\"better\":\"lower\",\"limit\":2,"
-            "\"ratio\":1.5,\"bar\":null,\"pass\":false,\"runs\":31,\"p99\":9.5}\n]}\n");
+            "\"ratio\":1.5,\"bar\":null,\"pass\":false,\"runs\":31,\"p99\":9.5,\"disturbed\":false,\"note\":\"\"}\n"
+            "],\"skipped\":[\n{\"name\":\"c/d\",\"why\":\"no \\\"lab\\\"\"}\n]}\n");
 }
 
 }  // namespace

@@ -1,0 +1,94 @@
+// A lock under contention: who holds it lets it go at once and wants it again (thesis, section 5.3).
+#include <algorithm>
+#include <atomic>
+
+#include "grapnel/lock_set.hpp"
+#include "pairs.hpp"
+#include "scenarios/sync_work.hpp"
+
+namespace grapnel::bench {
+namespace {
+
+constexpr Rank kHome{0};
+constexpr std::uint64_t kMoment_ns = 1'000'000;
+
+struct Times {
+  std::uint64_t acquire_ns = 0, release_ns = 0;
+  std::uint64_t first_ns = 0, last_ns = 0;  ///< of the acquisitions
+};
+
+Times acquire_and_release(LockSet& set, std::uint64_t operations) {
+  Times times;
+  for (std::uint64_t i = 0; i < operations; ++i) {
+    const std::uint64_t begin_ns = now_ns();
+    must(set.lock(0, kHome));
+    const std::uint64_t held_ns = now_ns();
+    must(set.unlock(0, kHome));
+    times.acquire_ns += held_ns - begin_ns;
+    times.release_ns += now_ns() - held_ns;
+    if (i == 0) times.first_ns = held_ns;
+    times.last_ns = held_ns;
+  }
+  return times;
+}
+
+void lower(std::atomic<std::uint64_t>& word, std::uint64_t value) {
+  std::uint64_t seen = word.load(std::memory_order_relaxed);
+  while (value < seen && !word.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  }
+}
+
+void raise(std::atomic<std::uint64_t>& word, std::uint64_t value) {
+  std::uint64_t seen = word.load(std::memory_order_relaxed);
+  while (value > seen && !word.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  }
+}
+
+// A hand-off goes from any rank to any node, and a new connection takes several trips.
+void connect_to_all(Session& s) {
+  std::uint64_t word = 0;
+  for (int rank = 0; rank < s.g.size(); ++rank) must(s.g.get(s.memory.on(Rank{rank}), &word, sizeof word, Rank{rank}));
+}
+
+std::uint64_t part_of(const Times& times, SyncOperation operation) {
+  switch (operation) {
+    case SyncOperation::lock_acquire: return times.acquire_ns;
+    case SyncOperation::lock_release: return times.release_ns;
+    default: return times.acquire_ns + times.release_ns;
+  }
+}
+
+}  // namespace
+
+std::uint64_t contend(Session& s, const SyncWork& work) {
+  LockOptions options;
+  options.kind = static_cast<LockKind>(work.lock);
+  auto created = s.g.create_lock_set(1, options);
+  if (!created) fail(created.status());
+  LockSet set = *created;
+  const auto ranks = static_cast<std::uint32_t>(s.g.size());
+  const bool contends = index(s.g.rank()) >= work.first;
+  const std::uint64_t contenders = ranks - work.first;
+  BoardPage& page = s.board.page();
+  if (contends) {
+    connect_to_all(s);
+    acquire_and_release(set, 1);  // everybody has its words then, and the home's server its ways
+  }
+  page.total_ns.store(0, std::memory_order_relaxed);  // by all alike; ordered by the gathering
+  page.first_ns.store(UINT64_MAX, std::memory_order_relaxed);
+  page.last_ns.store(0, std::memory_order_relaxed);
+  s.board.gather(ranks, kMoment_ns);
+  if (contends) {
+    const Times times = acquire_and_release(set, work.operations);
+    page.total_ns.fetch_add(part_of(times, work.operation), std::memory_order_relaxed);
+    lower(page.first_ns, times.first_ns);
+    raise(page.last_ns, times.last_ns);
+  }
+  s.board.gather(ranks, 0);
+  must(s.g.destroy_lock_set(set));
+  const std::uint64_t acquisitions = contenders * work.operations;
+  if (work.operation == SyncOperation::hand_off) return (page.last_ns - page.first_ns) / (acquisitions - 1);
+  return page.total_ns / acquisitions;
+}
+
+}  // namespace grapnel::bench
