@@ -66,10 +66,10 @@ void Server::wait_for_work() {
     return;
   }
   if (config_.progress == base::ProgressMode::adaptive) {
-    Waiting::Spin spin(waiting_);
-    do {
+    Waiting::Spin spin(waiting_, neighbour_);
+    while (spin.step()) {
       if (worker_->progress() || look() || stopping_.load(std::memory_order_acquire)) return;
-    } while (spin.step());
+    }
   }
   sleeps_.fetch_add(1, std::memory_order_relaxed);
   if (bell_) bell_->set_asleep(true);

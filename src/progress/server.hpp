@@ -147,6 +147,7 @@ class Server final : public transport::MessageSink {
   const base::Config config_;
   launch::Launch& launch_;
   Waiting& waiting_;
+  Waiting::Neighbour neighbour_;
   HandlerTable handlers_;
   std::vector<Origin> origins_;
   ServerLinks links_;
