@@ -1,12 +1,23 @@
 // How the server takes a bulk request: it waits for its turn, is told where its payload goes, and counts when that has
 // landed.
 //
-// The payload waits at its sender until then, so a parked bulk request takes no more memory than its header. One lands
-// per origin at a time: which of two that overlap would be last is not ours to guess.
+// The payload waits at its sender until then, so a parked bulk request takes no more memory than its header. Two land
+// per origin at a time, so that the wire has the second when the first has landed; not if they overlap: which of them
+// would be last is not ours to guess. Whichever lands first, they are settled in the order they came.
+#include <algorithm>
+#include <utility>
+
 #include "base/log.hpp"
 #include "progress/internal/execution.hpp"
 
 namespace grapnel::progress {
+namespace {
+
+bool overlap(ByteSpan one, ByteSpan other) {
+  return one.data() < other.data() + other.size() && other.data() < one.data() + one.size();
+}
+
+}  // namespace
 
 void Server::on_bulk(const transport::BulkMessage& message) {
   RequestHeader header;
@@ -27,50 +38,68 @@ void Server::on_bulk(const transport::BulkMessage& message) {
                             .payload = {},
                             .resume = 0,
                             .bulk = message.bulk,
-                            .place = {}});
-  if (origin->parked.size() == 1) run_parked(*origin);
+                            .from = origin});
+  if (origin->parked.size() == origin->started + 1) run_parked(*origin);
 }
 
-// `retry`: it is on its way.
-Outcome Server::start_landing(Origin& origin, Parked& request) {
-  Execution execution(*this, origin, request.header);
-  execution.origin = Rank{request.header.origin};
-  execution.body = request.body;
-  execution.bulk_bytes = request.header.payload_bytes;
-  execution.token = request.header.token;
-  const ByteSpan place = request.handler->place(execution);
-  if (place.size() != execution.bulk_bytes) {
-    worker_->decline(request.bulk);
-    tell_refusal(*request.handler, request.header);
-    return Outcome::refused;
+// False where it must wait for one that lands in the same place. Its own place stays noted meanwhile: memory that is
+// given back is waited for a little longer.
+bool Server::start_landing(Origin& origin, Parked& request) {
+  if (request.place.empty()) {
+    Execution execution(*this, origin, request.header);
+    execution.origin = Rank{request.header.origin};
+    execution.body = request.body;
+    execution.bulk_bytes = request.header.payload_bytes;
+    execution.token = request.header.token;
+    request.place = request.handler->place(execution);
+    if (request.place.size() != execution.bulk_bytes) {
+      worker_->decline(request.bulk);
+      tell_refusal(*request.handler, request.header);
+      request.place = {};
+      request.over = true;
+      request.outcome = Outcome::refused;
+      return true;
+    }
   }
-  request.place = place;
-  origin.landing = true;
-  worker_->receive(request.bulk, place,
+  const auto before = origin.parked.begin();
+  const bool in_use = std::any_of(before, before + static_cast<std::ptrdiff_t>(origin.started),
+                                  [&](const Parked& one) { return overlap(one.place, request.place); });
+  if (in_use) return false;
+  worker_->receive(request.bulk, request.place,
                    {[](void* context, const Status& outcome) {
-                      auto& self = *static_cast<Origin*>(context);
-                      self.server->payload_landed(self, outcome);
+                      auto& landed = *static_cast<Parked*>(context);  // a deque's elements stay where they are
+                      landed.from->server->payload_landed(landed, outcome);
                     },
-                    &origin});
-  return Outcome::retry;
+                    &request});
+  return true;
 }
 
-void Server::payload_landed(Origin& origin, const Status& outcome) {
-  origin.landing = false;
-  const Parked landed = std::move(origin.parked.front());
-  origin.parked.pop_front();
-  origin.held -= landed.header.charge;
-  landed.handler->landed(landed.place);
-  if (outcome.ok()) {
-    settle(origin, *landed.handler, landed.header, Outcome::done);
-    run_parked(origin);
-    return;
+void Server::payload_landed(Parked& request, const Status& outcome) {
+  Origin& origin = *request.from;
+  request.handler->landed(std::exchange(request.place, {}));
+  request.over = true;
+  if (!outcome.ok() && !origin.lost) {
+    // Its sender's connection is gone. What it sent after must not be executed as if this had been.
+    base::log_debug("a payload of rank {} was lost: {}", request.header.origin, outcome.to_string());
+    origin.lost = true;
   }
-  // Its sender's connection is gone. What it sent after must not be executed as if this had been.
-  base::log_debug("a payload of rank {} was lost: {}", landed.header.origin, outcome.to_string());
-  origin.lost = true;
-  origin.parked.clear();
-  origin.held = 0;
+  if (origin.lost) return forget_parked(origin);
+  settle_first(origin);
+  run_parked(origin);
+}
+
+// Of an origin that is lost. What is still landing is forgotten when it has landed.
+void Server::forget_parked(Origin& origin) {
+  while (origin.parked.size() > origin.started) {
+    const Parked& last = origin.parked.back();
+    if (!last.place.empty()) last.handler->landed(last.place);
+    origin.parked.pop_back();
+  }
+  while (origin.started > 0 && origin.parked.front().over) {
+    origin.parked.pop_front();
+    --origin.started;
+  }
+  if (origin.parked.empty()) origin.held = 0;
 }
 
 }  // namespace grapnel::progress

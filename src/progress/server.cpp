@@ -66,10 +66,10 @@ void Server::wait_for_work() {
     return;
   }
   if (config_.progress == base::ProgressMode::adaptive) {
-    Waiting::Spin spin(waiting_);
-    do {
+    Waiting::Spin spin(waiting_, neighbour_);
+    while (spin.step()) {
       if (worker_->progress() || look() || stopping_.load(std::memory_order_acquire)) return;
-    } while (spin.step());
+    }
   }
   sleeps_.fetch_add(1, std::memory_order_relaxed);
   if (bell_) bell_->set_asleep(true);
@@ -93,27 +93,41 @@ bool Server::retry_parked() {
   return any;
 }
 
-// Executes what is parked until something must wait, and notes what for. True when anything was executed.
+// Executes what is parked until something must wait, and notes what for. True when anything was settled.
 bool Server::run_parked(Origin& origin) {
   bool any = false;
-  Outcome outcome = Outcome::done;
-  while (!origin.parked.empty() && !origin.landing) {
-    Parked& first = origin.parked.front();
-    outcome = first.bulk.handle != nullptr
-                  ? start_landing(origin, first)
-                  : execute(origin, *first.handler, first.header, first.body, first.payload, first.resume);
-    if (outcome == Outcome::retry) break;
-    const RequestHeader header = first.header;
-    const Handler& handler = *first.handler;
-    origin.held -= header.charge;
-    origin.parked.pop_front();
-    settle(origin, handler, header, outcome);
-    any = true;
+  bool retries = false;
+  while (origin.started < origin.parked.size() && origin.started < kLandingsPerOrigin) {
+    Parked& next = origin.parked[origin.started];
+    if (next.bulk.handle != nullptr) {
+      if (!start_landing(origin, next)) break;
+    } else {
+      if (origin.started > 0) break;  // what is landing comes first
+      next.outcome = execute(origin, *next.handler, next.header, next.body, next.payload, next.resume);
+      retries = next.outcome == Outcome::retry;
+      if (retries) break;
+      next.over = true;
+    }
+    ++origin.started;
+    any |= settle_first(origin);
   }
-  const bool retries = !origin.parked.empty() && !origin.landing;
   if (retries && !origin.retries) ++retrying_origins_;
   if (!retries && origin.retries) --retrying_origins_;
   origin.retries = retries;
+  return any;
+}
+
+// The first requests that are over, in their order. True when there were any.
+bool Server::settle_first(Origin& origin) {
+  bool any = false;
+  while (origin.started > 0 && origin.parked.front().over) {
+    const Parked first = std::move(origin.parked.front());
+    origin.parked.pop_front();
+    --origin.started;
+    origin.held -= first.header.charge;
+    settle(origin, *first.handler, first.header, first.outcome);
+    any = true;
+  }
   return any;
 }
 

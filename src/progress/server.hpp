@@ -7,7 +7,8 @@
 //
 // Invariants:
 //  1. Requests of one origin are executed in the order they came; while one is parked, or its bulk payload is landing,
-//     later ones queue behind it.
+//     later ones queue behind it. Only bulk payloads that do not overlap land together, two at most, and they too are
+//     settled in order.
 //  2. `handled` of an origin counts executed requests, never goes back, and is reported with every reply.
 //  3. What an origin can make the server hold is bounded by its window: a request beyond it is dropped.
 //     Memory: ranks × GRAPNEL_WINDOW_BYTES at most, and nothing while no request is parked. A bulk payload stays with
@@ -44,6 +45,9 @@ class Server final : public transport::MessageSink {
   static Result<std::unique_ptr<Server>> create(const base::Config& config, launch::Launch& launch, Waiting& waiting,
                                                 transport::Transport& transport);
   ~Server() override;
+
+  /// Bulk payloads of one origin that land together.
+  static constexpr std::size_t kLandingsPerOrigin = 2;
 
   /// Where the layers above register, before `start`.
   HandlerTable& handlers() { return handlers_; }
@@ -89,13 +93,17 @@ class Server final : public transport::MessageSink {
   Statistics statistics() const;
 
  private:
+  struct Origin;
   struct Parked {
     const Handler* handler;
     RequestHeader header;
     Bytes body, payload;
     std::uint64_t resume;
     transport::BulkHandle bulk{};  ///< none: an ordinary request
-    ByteSpan place{};              ///< of the bulk payload while it is landing
+    ByteSpan place{};              ///< of the bulk payload until it has landed
+    Origin* from = nullptr;        ///< of a bulk request
+    bool over = false;             ///< a bulk request that waits for an earlier one to be settled, with `outcome`
+    Outcome outcome = Outcome::done;
   };
   struct Origin {
     transport::ReplyPath path;
@@ -104,9 +112,9 @@ class Server final : public transport::MessageSink {
     std::uint64_t writes = 0;  ///< counted ones
     std::uint32_t refused = 0;
     bool counts_in_flight = false;
-    bool landing = false;  ///< the first of `parked` waits for its bulk payload …
-    bool retries = false;  ///< … or for a stripe
-    bool lost = false;     ///< a bulk payload of it did not come: what came after is executed no more
+    std::size_t started = 0;  ///< so many of `parked`, the first ones, wait for a bulk payload or to be settled …
+    bool retries = false;     ///< … or the first of them waits for a stripe
+    bool lost = false;        ///< a bulk payload of it did not come: what came after is executed no more
     std::deque<Parked> parked;
     Server* server = nullptr;
   };
@@ -135,8 +143,10 @@ class Server final : public transport::MessageSink {
   void settle(Origin& origin, const Handler& handler, const RequestHeader& header, Outcome outcome);
   bool retry_parked();
   bool run_parked(Origin& origin);
-  Outcome start_landing(Origin& origin, Parked& request);
-  void payload_landed(Origin& origin, const Status& outcome);
+  bool start_landing(Origin& origin, Parked& request);
+  void payload_landed(Parked& request, const Status& outcome);
+  bool settle_first(Origin& origin);
+  void forget_parked(Origin& origin);
   void report_counts(Origin& origin);
   /// Released charges that are worth a report. A client that waits for room has more than its window less the charge of
   /// one request outstanding, so all of it must not stay unreported.
@@ -147,6 +157,7 @@ class Server final : public transport::MessageSink {
   const base::Config config_;
   launch::Launch& launch_;
   Waiting& waiting_;
+  Waiting::Neighbour neighbour_;
   HandlerTable handlers_;
   std::vector<Origin> origins_;
   ServerLinks links_;

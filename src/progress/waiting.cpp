@@ -15,7 +15,22 @@ std::uint32_t cpu_share_of_node(const launch::Launch& launch) {
   return static_cast<std::uint32_t>(cpus * local / std::max<std::size_t>(on_machine, 1));
 }
 
+// A yield to nobody is a system call; to somebody who answers, two switches of threads and his work; to somebody who
+// computes, a time slice, which kernels make 0.7 to 4 ms long.
+constexpr std::uint64_t kNobody_ns = 1 * base::kMicrosecond_ns;
+constexpr std::uint64_t kTimeSlice_ns = 500 * base::kMicrosecond_ns;
+
 }  // namespace
+
+void Waiting::Neighbour::yielded(std::uint64_t from_ns, std::uint64_t to_ns) {
+  const std::uint64_t took_ns = to_ns - from_ns;
+  const bool answers = took_ns >= kNobody_ns && took_ns < kTimeSlice_ns;
+  const std::uint32_t steps = answers ? 1 : kStepsPerYield;
+  if (steps_per_yield_.load(std::memory_order_relaxed) != steps) {
+    steps_per_yield_.store(steps, std::memory_order_relaxed);
+  }
+  if (took_ns >= kTimeSlice_ns) no_yield_before_ns_.store(to_ns + 2 * took_ns, std::memory_order_relaxed);
+}
 
 Waiting::Waiting(os::Host& host, launch::Launch& launch, std::uint64_t spin_ns)
     : host_(host),
@@ -30,7 +45,8 @@ Result<std::uint64_t> Waiting::sleep_until(std::uint64_t until_ns) {
   return std::min(kLongestSleep_ns, until_ns - now_ns);
 }
 
-Waiting::Spin::Spin(Waiting& waiting, std::uint64_t until_ns) : waiting_(waiting), end_ns_(0) {
+Waiting::Spin::Spin(Waiting& waiting, Neighbour& neighbour, std::uint64_t until_ns)
+    : waiting_(waiting), neighbour_(neighbour), end_ns_(0) {
   // relaxed: only a count of how many spin; nothing is published by it.
   const std::uint32_t others = waiting.spinners_.fetch_add(1, std::memory_order_relaxed);
   counted_ = others < waiting.cpu_share_;
@@ -46,10 +62,12 @@ Waiting::Spin::~Spin() {
 }
 
 bool Waiting::Spin::step() {
-  if (!counted_ || waiting_.host_.now_ns() >= end_ns_) return false;
-  // Whoever is waited for may share this CPU: now and then it gets it.
-  if (++steps_ % kStepsPerYield == 0) {
+  if (!counted_) return false;
+  const std::uint64_t now_ns = waiting_.host_.now_ns();
+  if (now_ns >= end_ns_) return false;
+  if (neighbour_.wants_yield(++steps_, now_ns)) {
     waiting_.host_.yield();
+    neighbour_.yielded(now_ns, waiting_.host_.now_ns());
   } else {
     waiting_.host_.relax();
   }

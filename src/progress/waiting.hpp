@@ -5,9 +5,13 @@
 // share of the machine's CPUs; then it sleeps in the transport or on the futex, 250 ms at most, and looks whether the
 // job still lives. No clock is read unless there is something to wait for. A wait may have an end: an absolute time of
 // the host's clock, after which it answers timed_out.
+//
+// A spin yields, because whoever it waits for may be ready to run on the same core: the kernel likes to wake who is
+// sent something on the core of the sender. How often, is learned (`Neighbour`).
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 
 #include "base/units.hpp"
@@ -67,10 +71,31 @@ class Waiting {
         look, [] { return false; }, sleep, until_ns);
   }
 
-  /// A bounded spin for a server or a waiter. `may_spin` is false when the node's CPUs are taken by other spinners.
+  /// What a thread's yields brought: who else runs on its core. Where that is the one who is waited for, the two hand
+  /// the core to and fro, and to yield at each step is the quickest way to what is waited for. Where it computes, a
+  /// yield gives away a time slice, a hundred times what is waited for: then none for twice as long as it took.
+  /// Threads: any; those of a rank share one, and what one of them learns there is good enough for the others.
+  class Neighbour {
+   public:
+    bool wants_yield(std::uint32_t step, std::uint64_t now_ns) const {
+      return step % steps_per_yield_.load(std::memory_order_relaxed) == 0 &&
+             now_ns >= no_yield_before_ns_.load(std::memory_order_relaxed);
+    }
+    void yielded(std::uint64_t from_ns, std::uint64_t to_ns);
+    /// Whether it is the one who is waited for, as far as the last yield tells.
+    bool answers() const { return steps_per_yield_.load(std::memory_order_relaxed) == 1; }
+
+   private:
+    static constexpr std::uint32_t kStepsPerYield = 32;  ///< where nobody is known to be there
+    // relaxed, both: hints.
+    std::atomic<std::uint32_t> steps_per_yield_{kStepsPerYield};
+    std::atomic<std::uint64_t> no_yield_before_ns_{0};
+  };
+
+  /// A bounded spin for a server or a waiter. None where the node's CPUs are taken by other spinners.
   class Spin {
    public:
-    explicit Spin(Waiting& waiting, std::uint64_t until_ns = kForever);
+    Spin(Waiting& waiting, Neighbour& neighbour, std::uint64_t until_ns = kForever);
     ~Spin();
     Spin(const Spin&) = delete;
     Spin& operator=(const Spin&) = delete;
@@ -82,8 +107,8 @@ class Waiting {
     }
 
    private:
-    static constexpr std::uint32_t kStepsPerYield = 32;
     Waiting& waiting_;
+    Neighbour& neighbour_;
     bool counted_;
     std::uint64_t end_ns_;
     std::uint32_t steps_ = 0;
@@ -101,7 +126,8 @@ class Waiting {
     if (ready()) return {};
     for (;;) {
       {
-        Spin spin(*this, until_ns);
+        Spin spin(*this, neighbour_, until_ns);
+        if (neighbour_.answers()) spin.step();  // nothing can be there before it has run
         do {
           bool moved = false;
           while (progress()) {
@@ -129,6 +155,7 @@ class Waiting {
   const std::uint64_t spin_ns_;
   os::Word& spinners_;
   std::uint32_t cpu_share_;
+  Neighbour neighbour_;  ///< of the callers; a server has its own
 };
 
 }  // namespace grapnel::progress

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/codec.hpp"
+#include "progress/server.hpp"
 #include "rma/accumulation.hpp"
 #include "rma/kernels/copy.hpp"
 #include "rma/kernels/strided.hpp"
@@ -69,6 +70,8 @@ progress::Outcome Handlers::put(Request& request) {
   rma::copy(at(body.address), request.payload.data(), body.bytes);
   return Outcome::done;
 }
+
+static_assert(progress::Server::kLandingsPerOrigin <= segment::Landings::kPerOrigin);
 
 ByteSpan Handlers::place_of_put(Request& request) {
   const auto pin = segments_.pin();

@@ -214,12 +214,14 @@ void RemotePath::packed_left(void* context, const Status& outcome) {
   packed.path->free_packed_.push_back(&packed);
 }
 
-Status RemotePath::send_packed(NodeId node, progress::HandlerId handler, ByteView body, PackedSend* packed) {
+Status RemotePath::send_packed(NodeId node, progress::HandlerId handler, ByteView body, PackedSend* packed,
+                               const progress::OnReply& acknowledged) {
   progress::Order order;
   order.handler = handler;
   order.body = body;
   order.payload = packed->buffer;
   order.write = true;
+  order.on_reply = acknowledged;
   order.sent = {packed_left, packed};
   Operation& operation = *packed->operation;
   ++operation.pending;

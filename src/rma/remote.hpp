@@ -38,11 +38,12 @@ class RemotePath {
   /// Shapes of equal total size; `body` holds the remote side and the arithmetic. `signal` (may be null, puts only)
   /// goes with the last message.
   Status send_strided(NodeId node, Operation& operation, OperationKind kind, const StridedBody& body, const void* local,
-                      const Strided& local_shape, const Signal* signal = nullptr);
+                      const Strided& local_shape, const progress::OnReply& acknowledged,
+                      const Signal* signal = nullptr);
   Status get_strided(NodeId node, Operation& operation, StridedBody body, void* local, const Strided& local_shape);
 
   Status send_pieces(NodeId node, Operation& operation, OperationKind kind, const Arithmetic& arithmetic,
-                     std::span<const Piece> pieces);
+                     std::span<const Piece> pieces, const progress::OnReply& acknowledged);
   Status get_pieces(NodeId node, Operation& operation, std::span<const Piece> pieces);
 
   /// Waits for the answer.
@@ -83,7 +84,8 @@ class RemotePath {
                  std::size_t most_bytes);
   Status send_plain(NodeId node, Operation& operation, progress::HandlerId handler, ByteView body, ByteView data,
                     const progress::OnReply& acknowledged);
-  Status send_packed(NodeId node, progress::HandlerId handler, ByteView body, PackedSend* packed);
+  Status send_packed(NodeId node, progress::HandlerId handler, ByteView body, PackedSend* packed,
+                     const progress::OnReply& acknowledged);
   Status send_get(NodeId node, progress::HandlerId handler, ByteView body, PendingGet* get);
   PackedSend* take_packed(Operation& operation, std::size_t bytes);
   PendingGet* take_get(Operation& operation, std::size_t bytes);

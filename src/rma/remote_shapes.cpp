@@ -9,7 +9,8 @@
 namespace grapnel::rma {
 
 Status RemotePath::send_strided(NodeId node, Operation& operation, OperationKind kind, const StridedBody& body,
-                                const void* local, const Strided& local_shape, const Signal* signal) {
+                                const void* local, const Strided& local_shape, const progress::OnReply& acknowledged,
+                                const Signal* signal) {
   const auto handler = kind == OperationKind::put ? kPutStridedHandler : kAccumulateStridedHandler;
   const auto total = static_cast<std::size_t>(local_shape.total_bytes());
   StridedSignalBody cut{body, signal != nullptr ? *signal : Signal{}};
@@ -19,9 +20,11 @@ Status RemotePath::send_strided(NodeId node, Operation& operation, OperationKind
     pack(packed->buffer.data(), local, local_shape, first, bytes);
     cut.target.first = first;
     cut.target.bytes = bytes;
-    const bool signals = signal != nullptr && first + bytes == total;
-    GRAPNEL_TRY(signals ? send_packed(node, kPutStridedSignalHandler, base::bytes_of(cut), packed)
-                        : send_packed(node, handler, base::bytes_of(cut.target), packed));
+    const bool last = first + bytes == total;
+    const progress::OnReply reply = last ? acknowledged : progress::OnReply{};
+    GRAPNEL_TRY(last && signal != nullptr
+                    ? send_packed(node, kPutStridedSignalHandler, base::bytes_of(cut), packed, reply)
+                    : send_packed(node, handler, base::bytes_of(cut.target), packed, reply));
   }
   return {};
 }
@@ -45,7 +48,9 @@ Status RemotePath::get_strided(NodeId node, Operation& operation, StridedBody bo
 class RemotePath::PieceCursor {
  public:
   PieceCursor(std::span<const Piece> pieces, std::size_t chunk_bytes, std::size_t element_bytes)
-      : pieces_(pieces), chunk_bytes_(chunk_bytes), element_bytes_(element_bytes) {}
+      : pieces_(pieces), chunk_bytes_(chunk_bytes), element_bytes_(element_bytes) {
+    skip_empty();
+  }
 
   /// The next message's pieces; empty at the end.
   std::vector<Piece> next() {
@@ -56,23 +61,28 @@ class RemotePath::PieceCursor {
       const Piece& piece = pieces_[at_];
       const std::size_t most = (room - sizeof(VectorRun)) / element_bytes_ * element_bytes_;
       const std::size_t bytes = std::min(piece.bytes - offset_, most);
-      if (bytes > 0) {
-        cut.push_back(
-            {static_cast<std::byte*>(piece.local) + offset_, static_cast<std::byte*>(piece.remote) + offset_, bytes});
-        room -= sizeof(VectorRun) + bytes;
-        data_bytes_ += bytes;
-      }
+      cut.push_back(
+          {static_cast<std::byte*>(piece.local) + offset_, static_cast<std::byte*>(piece.remote) + offset_, bytes});
+      room -= sizeof(VectorRun) + bytes;
+      data_bytes_ += bytes;
       offset_ += bytes;
       if (offset_ == piece.bytes) {
         ++at_;
         offset_ = 0;
+        skip_empty();
       }
     }
     return cut;
   }
   std::size_t data_bytes() const { return data_bytes_; }
+  /// Whether that was the last message.
+  bool at_end() const { return at_ == pieces_.size(); }
 
  private:
+  void skip_empty() {
+    while (at_ < pieces_.size() && pieces_[at_].bytes == 0) ++at_;
+  }
+
   std::span<const Piece> pieces_;
   const std::size_t chunk_bytes_, element_bytes_;
   std::size_t at_ = 0, offset_ = 0, data_bytes_ = 0;
@@ -92,7 +102,7 @@ std::byte* write_runs(std::byte* out, std::span<const Piece> pieces) {
 }  // namespace
 
 Status RemotePath::send_pieces(NodeId node, Operation& operation, OperationKind kind, const Arithmetic& arithmetic,
-                               std::span<const Piece> pieces) {
+                               std::span<const Piece> pieces, const progress::OnReply& acknowledged) {
   const bool put = kind == OperationKind::put;
   PieceCursor cursor(pieces, chunk_bytes_, put ? 1 : element_bytes(arithmetic.type));
   for (auto cut = cursor.next(); !cut.empty(); cut = cursor.next()) {
@@ -103,7 +113,8 @@ Status RemotePath::send_pieces(NodeId node, Operation& operation, OperationKind 
       rma::copy(out, piece.local, piece.bytes);
       out += piece.bytes;
     }
-    GRAPNEL_TRY(send_packed(node, put ? kPutVectorHandler : kAccumulateVectorHandler, base::bytes_of(body), packed));
+    GRAPNEL_TRY(send_packed(node, put ? kPutVectorHandler : kAccumulateVectorHandler, base::bytes_of(body), packed,
+                            cursor.at_end() ? acknowledged : progress::OnReply{}));
   }
   return {};
 }

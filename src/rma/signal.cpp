@@ -68,7 +68,7 @@ Status Rma::by_wire(const SignalledPut& what, Operation& operation) {
     StridedBody body;
     body.base = reinterpret_cast<std::uint64_t>(to);
     body.shape = remote;
-    return remote_->send_strided(node, operation, what.kind, body, from, local, &signal);
+    return remote_->send_strided(node, operation, what.kind, body, from, local, acknowledgement(node), &signal);
   }
   GRAPNEL_TRY(before_messages(node));
   const std::size_t last = total - before;

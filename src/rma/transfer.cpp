@@ -35,10 +35,11 @@ Status Rma::send_by_wire(const Transfer& what, Operation& operation) {
   GRAPNEL_TRY(by_wire(what, operation));
   count_wire(what.kind, bytes_of(what), messages);
   const bool wrote_by_message = what.kind != OperationKind::get && client_->issued(node) != issued;
+  Written& written = written_[index(node)];
+  const bool asked = std::exchange(written.asked, false);
   if (wrote_by_message) {
-    Written& written = written_[index(node)];
     written.until = client_->issued(node);
-    if (std::exchange(written.asked, false)) written.asked_until = written.until;
+    if (asked) written.asked_until = written.until;
   }
   return {};
 }

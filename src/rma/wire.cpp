@@ -104,14 +104,14 @@ Status Rma::by_wire(const StridedTransfer& what, Operation& operation) {
   body.arithmetic = what.arithmetic;
   body.shape = remote;
   if (what.kind == OperationKind::get) return remote_->get_strided(node, operation, body, what.local, local);
-  return remote_->send_strided(node, operation, what.kind, body, what.local, local);
+  return remote_->send_strided(node, operation, what.kind, body, what.local, local, acknowledgement(node));
 }
 
 Status Rma::by_wire(const VectorTransfer& what, Operation& operation) {
   const NodeId node = node_of(what.target);
   GRAPNEL_TRY(before_messages(node));
   if (what.kind == OperationKind::get) return remote_->get_pieces(node, operation, what.pieces);
-  return remote_->send_pieces(node, operation, what.kind, what.arithmetic, what.pieces);
+  return remote_->send_pieces(node, operation, what.kind, what.arithmetic, what.pieces, acknowledgement(node));
 }
 
 }  // namespace grapnel::rma

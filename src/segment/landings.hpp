@@ -6,7 +6,7 @@
 // that frees may be different processes. Who frees first withdraws the segment and waits until no Pin is held: what
 // lands there then was noted before, under a Pin, and nothing is added. Landings in other segments do not delay him.
 //
-// Invariant: an origin has one payload landing at most, so a slot per rank of the job is enough.
+// Invariant: `kPerOrigin` payloads of an origin have a place at most, so as many slots per rank of the job are enough.
 //
 // Threads: `begin` and `end` from the node's server thread alone; `wait_until_clear` from any rank of the node.
 #pragma once
@@ -25,11 +25,14 @@ namespace grapnel::segment {
 
 class Landings {
  public:
+  /// Two that land, or one that lands and one that waits because it goes to the same place.
+  static constexpr std::size_t kPerOrigin = 2;
+
   /// Carves out of the node's memory: every rank of a node constructs it at the same place in the order.
   Landings(launch::Launch& launch, os::Host& host)
       : host_(host),
         shared_(launch.node_memory().carve<Shared>(1).front()),
-        slots_(launch.node_memory().carve<Slot>(static_cast<std::size_t>(launch.size()))) {}
+        slots_(launch.node_memory().carve<Slot>(kPerOrigin * static_cast<std::size_t>(launch.size()))) {}
   Landings(const Landings&) = delete;
   Landings& operator=(const Landings&) = delete;
 
@@ -38,7 +41,7 @@ class Landings {
     const auto used = slots_.first(ever_used_);
     auto slot = std::find_if(used.begin(), used.end(), [](const Slot& one) { return one.end.load() == 0; });
     if (slot == used.end()) {
-      GRAPNEL_CHECK(ever_used_ < slots_.size(), "{} payloads are landing, more than there are ranks", ever_used_);
+      GRAPNEL_CHECK(ever_used_ < slots_.size(), "{} payloads are landing, more than the ranks may send", ever_used_);
       slot = slots_.begin() + static_cast<std::ptrdiff_t>(ever_used_++);
     }
     slot->begin.store(address);

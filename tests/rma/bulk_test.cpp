@@ -127,4 +127,32 @@ WORLD_TEST_ON(Bulk, ManyAtOnceAndWaitedForInAnotherOrder, kShapes) {
   EXPECT_OK(g.free(*memory));
 }
 
+// Several are under way together; those that overlap land in program order, whatever lands meanwhile.
+WORLD_TEST_ON(Bulk, OverlappingOnesLandInTheirOrder, kShapes) {
+  constexpr std::size_t kPuts = 7;
+  const auto memory = g.allocate(kSlot * static_cast<std::size_t>(g.size()));
+  ASSERT_TRUE(memory.ok());
+  const Rank far{static_cast<int>((index(g.rank()) + 1) % static_cast<std::size_t>(g.size()))};
+  std::byte* const there = slot(*memory, far, g.rank());
+  std::vector<std::byte> model(kSlot), back(kSlot);
+  base::Random random(world_seed() * 7 + index(g.rank()));
+  EXPECT_OK(g.put(model.data(), there, kSlot, far));
+  for (int round = 0; round < 4; ++round) {
+    std::vector<std::vector<std::byte>> data;
+    for (std::size_t i = 0; i < kPuts; ++i) {
+      const std::size_t bytes = 131'073 + random.below(100'000);
+      const std::size_t at = random.below(kSlot - bytes + 1);
+      data.push_back(filled(random.next(), bytes));
+      EXPECT_OK(g.start_put(data[i].data(), there + at, bytes, far));
+      std::copy(data[i].begin(), data[i].end(), model.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    EXPECT_OK(g.wait_implicit());
+    EXPECT_OK(g.fence(far));
+    EXPECT_OK(g.get(there, back.data(), kSlot, far));
+    ASSERT_EQ(back, model) << "round " << round;
+  }
+  EXPECT_OK(g.barrier());
+  EXPECT_OK(g.free(*memory));
+}
+
 }  // namespace grapnel::test

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -90,6 +91,23 @@ TEST(Fence, OverlappedTakesTwoDelaysPerWindow) {
   }
 }
 
+// Each form of a write that asks for its acknowledgement with its last message.
+std::vector<std::function<Status()>> writes(Runtime& g, std::byte* there, std::byte* flag, Rank to) {
+  static std::vector<std::byte> here(600'000);
+  static const Strided kOneMessage{.levels = 1, .count = {64, 8}, .stride = {128}};
+  static const Strided kSeveral{.levels = 1, .count = {1000, 300}, .stride = {1200}};
+  const std::vector<Piece> pieces{
+      {here.data(), there, 0}, {here.data(), there, 500}, {here.data(), there + 1000, 70'000}, {here.data(), there, 0}};
+  return {
+      [&g, there, to] { return g.put(here.data(), there, 8, to); },
+      [&g, there, to] { return g.put(here.data(), there, 200'000, to); },
+      [&g, there, to] { return g.put(here.data(), kOneMessage, there, kOneMessage, to); },
+      [&g, there, to] { return g.put(here.data(), kSeveral, there, kSeveral, to); },
+      [&g, pieces, to] { return g.put(pieces, to); },
+      [&g, there, to] { return g.accumulate(ElementType::int64, nullptr, here.data(), kSeveral, there, kSeveral, to); },
+      [&g, there, flag, to] { return g.put_and_signal(here.data(), kSeveral, there, kSeveral, flag, 1, to); }};
+}
+
 // A write that expects a fence asks by itself: the fence has nothing to ask.
 TEST(Fence, NothingIsAskedThatIsAnsweredAlready) {
   sim::WorldOptions options{.ranks = 2, .nodes = 2};
@@ -97,16 +115,29 @@ TEST(Fence, NothingIsAskedThatIsAnsweredAlready) {
     auto started = runtime::assemble(foundation_of(me));
     ASSERT_TRUE(started.ok());
     Runtime& g = **started;
-    const auto memory = g.allocate(8);
+    const auto memory = g.allocate(600'008);
     ASSERT_TRUE(memory.ok());
     const Rank other{1 - static_cast<int>(index(g.rank()))};
-    std::uint64_t value = 0, asked = 0;
-    for (int round = 0; round < 5; ++round) {
-      asked = fence_messages(g);
-      EXPECT_OK(g.put(&value, memory->on(other), sizeof value, other));
+    auto* const there = static_cast<std::byte*>(memory->on(other));
+    if (index(g.rank()) == 0) {
+      std::size_t form = 0;
+      for (const auto& write : writes(g, there, there + 600'000, other)) {
+        SCOPED_TRACE(fmt::format("form {}", form++));
+        std::uint64_t asked = 0;
+        for (int round = 0; round < 3; ++round) {
+          asked = fence_messages(g);
+          EXPECT_OK(write());
+          EXPECT_OK(g.fence(other));
+        }
+        EXPECT_EQ(fence_messages(g), asked);
+      }
+      // A write of nothing asks nobody, and leaves nothing behind.
+      const std::vector<Piece> nothing{{there, there, 0}};
+      EXPECT_OK(g.put(nothing, other));
+      std::uint64_t value = 0;
+      for (int i = 0; i < kWrites; ++i) EXPECT_OK(g.put(&value, there, sizeof value, other));
       EXPECT_OK(g.fence(other));
     }
-    EXPECT_EQ(fence_messages(g), asked);
     EXPECT_OK(g.barrier());
     EXPECT_OK(g.free(*memory));
     EXPECT_OK((*started)->finish());
