@@ -1,5 +1,6 @@
 // The real machine under a Runtime: settings, host, launcher, UCX.
 #include "base/log.hpp"
+#include "base/misspelt.hpp"
 #include "runtime/assembly.hpp"
 #include "runtime/implementation.hpp"
 #include "transport/ucx/ucx_transport.hpp"
@@ -36,6 +37,9 @@ Result<Foundation> real_foundation(const Join& join) {
   if (!joined) return joined.status();
   foundation.launch = std::move(*joined);
   base::log_set_identity(std::to_string(index(foundation.launch->rank())));
+  if (index(foundation.launch->rank()) == 0) {
+    for (const std::string& sentence : base::misspelt_in_environment()) base::log_warn("{}", sentence);
+  }
   foundation.make_transport = make_transport;
   return foundation;
 }

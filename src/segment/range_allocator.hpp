@@ -4,8 +4,8 @@
 //  1. Bit g is set exactly while granule g belongs to a range that `allocate` gave and `free` has not got back.
 //  2. The bitmap and the cursor change only under the lock word.
 //
-// Next fit: the search goes on behind the range given last, and wraps once. Addresses are therefore used again late,
-// which makes a use after free more likely to fault.
+// Next fit: the search goes on behind the range given last, and wraps once. Addresses are therefore used again late, so
+// that a use after free spoils nobody's data for a while.
 //
 // The lock word (Drepper, "Futexes are tricky", third mutex): 0 free, 1 held, 2 held and someone may sleep. A holder
 // that dies ends the job; a waiter looks at the job's health while it sleeps.

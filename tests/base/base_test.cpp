@@ -7,6 +7,7 @@
 
 #include "base/codec.hpp"
 #include "base/config.hpp"
+#include "base/misspelt.hpp"
 #include "base/units.hpp"
 #include "grapnel/status.hpp"
 
@@ -78,6 +79,26 @@ TEST(Config, TheDefaultsPassThroughTheirOwnTable) {
     EXPECT_FALSE(row.meaning.empty());
     const auto config = read({{row.variable, row.standard}});
     EXPECT_TRUE(config.ok()) << row.variable << ": " << config.status().to_string();
+  }
+}
+
+// Two letters of a long name, one of a short one; what sites and tests set is not judged.
+TEST(Config, NamesWhatLooksLikeAMisspeltSetting) {
+  std::vector<std::string> settings;
+  for (const base::Config::Row& row : base::Config().rows()) settings.push_back(row.variable);
+  const auto meant = [&](const std::string& variable) {
+    const auto found = base::misspelt_settings({variable}, settings);
+    return found.empty() ? "" : found.front().setting;
+  };
+  EXPECT_EQ(meant("GRAPNEL_NODE"), "GRAPNEL_NODES");
+  EXPECT_EQ(meant("GRAPNEL_PROGRES"), "GRAPNEL_PROGRESS");
+  EXPECT_EQ(meant("GRAPNEL_STAST"), "GRAPNEL_STATS");
+  EXPECT_EQ(meant("GRAPNEL_WINDOW"), "GRAPNEL_WINDOW_BYTES");
+  EXPECT_EQ(meant("GRAPNEL_LOCKS"), "GRAPNEL_LOCK");
+  for (const std::string& setting : settings) EXPECT_EQ(meant(setting), "") << setting;
+  for (const char* foreign : {"GRAPNEL_ROOT", "GRAPNEL_DIR", "GRAPNEL_LIB", "GRAPNEL_HOME", "GRAPNEL_",
+                              "GRAPNEL_RUN_RANKS", "GRAPNEL_TEST_SEED", "NODES", "MY_GRAPNEL_NODE"}) {
+    EXPECT_EQ(meant(foreign), "") << foreign;
   }
 }
 

@@ -292,7 +292,7 @@ class HandOver(Case):
         os.chmod(srun, 0o755)
         self.environment.update(PATH=self.folder + ":" + self.environment["PATH"], SLURM_JOB_ID="1")
         code, out, _ = self.run_job("-n", 4, "--nodes", 2, "--hosts", "a:2,b:2", "--label", "--", "prog", "-x")
-        self.assertEqual((code, out), (9, "2 --mpi=pmix -n 4 -w a,b --label prog -x\n"))
+        self.assertEqual((code, out), (9, "2 --mpi=pmix -n 4 --overcommit -w a,b --label prog -x\n"))
         os.unlink(srun)
 
     def test_mistakes(self):

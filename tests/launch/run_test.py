@@ -94,6 +94,8 @@ class Ends(Case):
         for arguments, code, words in (
                 (("-n", 0, "true"), 2, "at least one rank"),
                 (("-n", 2, "--nodes", 3, "true"), 2, "more virtual nodes"),
+                (("-n", 2, "--host", "a", "true"), 2, "no option --host"),
+                (("-x", "--", "true"), 2, "no option -x"),
                 (("no-such-program-anywhere",), 127, "no program"),
                 ((plain,), 126, "not executable"),
                 ((), 2, "which program")):
@@ -308,6 +310,15 @@ class Info(Case):
             self.assertEqual((code, err), (0, ""))
             for word in ("version", "GRAPNEL_NODES", "GRAPNEL_LOG", "single", "ucx"):
                 self.assertIn(word, out)
+
+    def test_settings_that_cannot_be_meant(self):
+        self.environment["GRAPNEL_NODE"] = "2"
+        _, _, err = self.run_job(launcher=[OPTIONS.tool, "info"])
+        self.assertEqual(err, "grapnel info: GRAPNEL_NODE is no setting and has no effect; GRAPNEL_NODES is one\n")
+        self.environment["GRAPNEL_FENCE"] = "sometimes"
+        code, _, err = self.run_job(launcher=[OPTIONS.tool, "info"])
+        self.assertEqual(code, 1)
+        self.assertIn('GRAPNEL_FENCE="sometimes" cannot be used; it takes serial|overlapped', err)
 
 
 def main():

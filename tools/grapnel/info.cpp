@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/misspelt.hpp"
 #include "launch/launch.hpp"
 #include "os/host.hpp"
 
@@ -116,6 +117,8 @@ int info(bool json) {
     fmt::print(stderr, "grapnel info: {}\n", config.status().message());
     return 1;
   }
+  for (const std::string& sentence : base::misspelt_in_environment())
+    fmt::print(stderr, "grapnel info: {}\n", sentence);
   std::vector<Section> sections = {build_section()};
   for (Section& section : transport_sections(*config)) sections.push_back(std::move(section));
   int exit_code = 0;

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cstdio>
 #include <string_view>
 
 #include "info.hpp"
@@ -26,7 +27,7 @@ CLI::App* add_run(CLI::App& app, grapnel::tool::RunOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Grapnel: one-sided communication and shared memory for clusters"};
+  CLI::App app{"Grapnel: one-sided communication and shared memory for clusters", "grapnel"};
   app.set_version_flag("--version", GRAPNEL_VERSION);
   app.require_subcommand(1);
   grapnel::tool::RunOptions options;
@@ -34,6 +35,10 @@ int main(int argc, char** argv) {
   CLI::App* info = app.add_subcommand("info", "Show version, build, transports, node map and every setting");
   bool json = false;
   info->add_flag("--json", json, "for programs");
+  if (argc == 1) {
+    std::fputs(app.help().c_str(), stderr);
+    return 2;
+  }
   // What stands behind "--" is the program's and none of the parser's business.
   char** const end = argv + argc;
   char** const dashes = std::find(argv, end, std::string_view("--"));
@@ -45,6 +50,11 @@ int main(int argc, char** argv) {
   if (*run) {
     options.command = run->remaining();
     const bool program_before = !options.command.empty();  // then even the "--" is the program's
+    if (program_before && options.command.front().front() == '-') {
+      std::fprintf(stderr, "grapnel run: there is no option %s (grapnel run --help lists them)\n",
+                   options.command.front().c_str());
+      return 2;
+    }
     options.command.insert(options.command.end(), program_before || dashes == end ? dashes : dashes + 1, end);
     return grapnel::tool::run(std::move(options));
   }

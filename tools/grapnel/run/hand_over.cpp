@@ -109,6 +109,8 @@ void append(Arguments& arguments, const Arguments& more) {
 
 Arguments for_srun(const RunOptions& options) {
   Arguments arguments = {"--mpi=pmix", "-n", std::to_string(options.ranks)};
+  // More ranks than processors, as elsewhere. Outside of an allocation it would mean one processor for all of them.
+  if (in_slurm()) arguments.push_back("--overcommit");
   if (!options.hosts.empty()) append(arguments, {"-w", hosts_without_slots(options)});
   if (options.label) arguments.push_back("--label");
   if (options.timeout_s > 0) {

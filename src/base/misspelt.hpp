@@ -1,0 +1,25 @@
+// Variables of the environment that are no settings, but look like one that was written wrongly.
+//
+// A setting that nobody reads leaves its default in force without a word. Foreign GRAPNEL_ variables (of a site's
+// modules, of tests) are not ours to judge, so only what comes near a setting's name is named. Stateless; any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace grapnel::base {
+
+struct Misspelt {
+  std::string variable;
+  std::string setting;  ///< the one that was probably meant
+};
+
+/// `variables` and `settings` are names. Near: two letters changed, added or left out (one, where the setting has
+/// four letters or fewer), or a setting's name without its last words (GRAPNEL_WINDOW).
+std::vector<Misspelt> misspelt_settings(const std::vector<std::string>& variables,
+                                        const std::vector<std::string>& settings);
+
+/// Of the process's environment, among the settings of the table in config.hpp. Each as a sentence for the user.
+std::vector<std::string> misspelt_in_environment();
+
+}  // namespace grapnel::base
