@@ -34,8 +34,8 @@ std::span<const AccumulateMethods> accumulate_methods();
 /// The loop for this type and this scale, for this processor.
 AccumulateRows choose_accumulate(ElementType type, const void* scale);
 
-/// destination += scale × source, or destination ^= source. `bytes` is a multiple of the element; `scale` points to one. The sides are the same
-/// or do not overlap.
+/// destination += scale × source, or destination ^= source. `bytes` is a multiple of the element; `scale` points to
+/// one. The sides are the same or do not overlap.
 inline void accumulate(ElementType type, void* destination, const void* source, std::size_t bytes, const void* scale) {
   choose_accumulate(type, scale)(static_cast<std::byte*>(destination), 0, static_cast<const std::byte*>(source), 0,
                                  bytes, 1, scale);
