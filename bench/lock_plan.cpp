@@ -243,4 +243,10 @@ std::vector<LockPart> lock_plan() {
   return plan;
 }
 
+std::vector<std::string> lock_sim_rows() {
+  std::vector<std::string> names;
+  for (const Variant& variant : exclusive()) names.push_back("sim/delay/" + variant.name + "/5ms_delay");
+  return names;
+}
+
 }  // namespace grapnel::bench

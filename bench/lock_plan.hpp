@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "measurement.hpp"
-#include "scenarios/lock_work.hpp"
+#include "scenarios/lock_metrics.hpp"
 
 namespace grapnel::bench {
 
@@ -35,5 +35,8 @@ struct LockPart {
 };
 
 std::vector<LockPart> lock_plan();
+
+/// Rows in virtual time: `grapnel-bench-sim` knows them by these names.
+std::vector<std::string> lock_sim_rows();
 
 }  // namespace grapnel::bench

@@ -60,7 +60,7 @@ def nonblocking(table):
 
 
 def delay(table):
-    made, axes = panels.figure(1, 2, (13, 5.6), "Synchronization delay: from one's release to the next one's entry",
+    made, axes = panels.figure(1, 3, (17, 5.6), "Synchronization delay: from one's release to the next one's entry",
                                note(table, "delay/", "The next one has waited for about 0.7 ms, so it sleeps."))
     panels.dots(axes[0][0], EXCLUSIVE,
                 [("one node", PURPLE, "D", points(table, lambda kind: f"delay/one_node/{kind}", EXCLUSIVE))],
@@ -70,7 +70,12 @@ def delay(table):
               for mode, (colour, marker) in MODES.items()]
     panels.dots(axes[0][1], EXCLUSIVE, series, "delay (µs)")
     axes[0][1].set_title("home and two origins, each a node of its own")
-    return panels.finish(made, axes.flat, 4)
+    panels.dots(axes[0][2], EXCLUSIVE,
+                [("virtual time", BLACK, "P", points(table, lambda kind: f"sim/delay/{kind}/5ms_delay", EXCLUSIVE))],
+                "delay (ms)", log=False)
+    axes[0][2].set_xlim(left=0)
+    axes[0][2].set_title("the same in virtual time, 5 ms one way")
+    return panels.finish(made, axes.flat, 5)
 
 
 def concurrency(table):

@@ -66,6 +66,6 @@ enum LockNumber : std::uint8_t {
 };
 
 /// Every rank's part; what was found is on the board. The answer is its time, ns.
-std::uint64_t do_lock_work(Session& s);
+std::uint64_t do_lock_metrics(Session& s);
 
 }  // namespace grapnel::bench
