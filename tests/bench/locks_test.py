@@ -59,12 +59,12 @@ class LocksTest(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory(prefix="grapnel-locks-test-")
         cls.addClassCleanup(cls.folder.cleanup)
         cls.json = pathlib.Path(cls.folder.name) / "locks.json"
-        cls.run = subprocess.run(
+        cls.answer = subprocess.run(
             [PROGRAM, "locks", "--quick", "--runs", "1", "--filter", f"/{KIND}", "--check", "--json", cls.json],
             capture_output=True, text=True, check=False)
 
     def test_every_row_is_there_and_the_messages_are_as_few_as_promised(self):
-        self.assertEqual(self.run.returncode, 0, self.run.stdout + self.run.stderr)
+        self.assertEqual(self.answer.returncode, 0, self.answer.stdout + self.answer.stderr)
         content = json.loads(self.json.read_text())
         self.assertEqual(content["schema"], 1)
         self.assertEqual(sorted(row["name"] for row in content["rows"]), sorted(expected_rows()))
