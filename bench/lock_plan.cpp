@@ -171,7 +171,7 @@ LockItem computing(const Variant& variant, const std::string& mode, int threads)
 }
 
 LockRow loss(const std::string& name) {
-  return {.name = name, .baseline = {}, .unit = "%", .number = kComputed, .scale = 100, .whole = 100};
+  return {.name = name, .baseline = {}, .unit = "%", .number = kLost, .scale = 100};
 }
 
 LockItem paced(const Variant& variant, const std::string& mode, int threads) {

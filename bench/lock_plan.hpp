@@ -18,7 +18,6 @@ struct LockRow {
   LockNumber number{};
   int over = -1;     ///< divided by this number
   double scale = 1;  ///< of the number
-  double whole = 0;  ///< the row shows what is missing from it; 0: the number itself
 };
 
 struct LockItem {

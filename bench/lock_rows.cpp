@@ -22,8 +22,7 @@ bool wants(const std::string& filter, const LockItem& item) {
 
 double value_of(const LockRow& row, const double* numbers) {
   const double over = row.over < 0 ? 1 : numbers[row.over];
-  const double value = numbers[row.number] * row.scale / over;
-  return row.whole > 0 ? row.whole - value : value;
+  return numbers[row.number] * row.scale / over;
 }
 
 // A quarter of the time: what is shown needs the spread of the rounds, not more of each.

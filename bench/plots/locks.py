@@ -78,6 +78,14 @@ def delay(table):
     return panels.finish(made, axes.flat, 5)
 
 
+# Readers whose node has the grant send nothing: a thousand times the others, beyond their scale.
+def say_shared(ax, found):
+    values = [point.value / 1e6 for point in found if point is not None]
+    if values:
+        ax.text(0.98, 0.98, f"reader_writer_shared: {min(values):.2g} to {max(values):.2g} million, not drawn",
+                ha="right", va="top", transform=ax.transAxes, fontsize=8, color=GREEN)
+
+
 def concurrency(table):
     made, axes = panels.figure(2, 4, (18, 10), "Concurrency: acquisitions per second, all origins together",
                                note(table, "concurrency/", "Origins acquire and release as fast as they can."))
@@ -87,7 +95,10 @@ def concurrency(table):
             tail = f"/{mode}" if mode else ""
             prefix = f"concurrency/{place}/{locks}/"
             xs = table.numbers(prefix, "_origins/", tail)
-            panels.lines(ax, table, xs, lambda kind, x: f"{prefix}{x}_origins/{kind}{tail}", "origins", "1/s")
+            kinds = EXCLUSIVE if mode else panels.KINDS
+            panels.lines(ax, table, xs, lambda kind, x: f"{prefix}{x}_origins/{kind}{tail}", "origins", "1/s", kinds)
+            if mode:
+                say_shared(ax, [table.point(f"{prefix}{x}_origins/reader_writer_shared{tail}") for x in xs])
             ax.set_title(f"{title}: {'one node' if not mode else 'nodes, ' + mode}")
         panels.common_limits(axes[line][1:], "y")
     return panels.finish(made, axes.flat, 5)
@@ -131,7 +142,7 @@ def computing(table):
             by_kind = points(table, lambda kind: f"cpu/loss/{threads}_threads/{kind}/{mode}", EXCLUSIVE)
             by_kind["(no lock traffic)"] = table.point(f"cpu/loss_at_rest/{threads}_threads/{mode}")
             series.append((mode, colour, marker, by_kind))
-        panels.dots(ax, labels, series, "% of the processor that the threads do not get", log=False)
+        panels.dots(ax, labels, series, "% of the process's time that the threads do not get", log=False)
         ax.set_xlim(left=min(0, ax.get_xlim()[0]))
         ax.set_title(f"1,000 acquisitions a second, {threads} thread{'s' if threads > 1 else ''}")
     panels.common_limits(axes[1], "x")
