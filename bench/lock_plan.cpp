@@ -171,7 +171,7 @@ LockItem computing(const Variant& variant, const std::string& mode, int threads)
 }
 
 LockRow loss(const std::string& name) {
-  return {.name = name, .baseline = {}, .unit = "%", .number = kComputed, .scale = 100, .whole = 100};
+  return {.name = name, .baseline = {}, .unit = "%", .number = kLost, .scale = 100};
 }
 
 LockItem paced(const Variant& variant, const std::string& mode, int threads) {
@@ -241,6 +241,12 @@ std::vector<LockPart> lock_plan() {
     plan.push_back(assignments(mode));
   }
   return plan;
+}
+
+std::vector<std::string> lock_sim_rows() {
+  std::vector<std::string> names;
+  for (const Variant& variant : exclusive()) names.push_back("sim/delay/" + variant.name + "/5ms_delay");
+  return names;
 }
 
 }  // namespace grapnel::bench

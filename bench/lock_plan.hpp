@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "measurement.hpp"
-#include "scenarios/lock_work.hpp"
+#include "scenarios/lock_metrics.hpp"
 
 namespace grapnel::bench {
 
@@ -18,7 +18,6 @@ struct LockRow {
   LockNumber number{};
   int over = -1;     ///< divided by this number
   double scale = 1;  ///< of the number
-  double whole = 0;  ///< the row shows what is missing from it; 0: the number itself
 };
 
 struct LockItem {
@@ -35,5 +34,8 @@ struct LockPart {
 };
 
 std::vector<LockPart> lock_plan();
+
+/// Rows in virtual time: `grapnel-bench-sim` knows them by these names.
+std::vector<std::string> lock_sim_rows();
 
 }  // namespace grapnel::bench

@@ -22,8 +22,7 @@ bool wants(const std::string& filter, const LockItem& item) {
 
 double value_of(const LockRow& row, const double* numbers) {
   const double over = row.over < 0 ? 1 : numbers[row.over];
-  const double value = numbers[row.number] * row.scale / over;
-  return row.whole > 0 ? row.whole - value : value;
+  return numbers[row.number] * row.scale / over;
 }
 
 // A quarter of the time: what is shown needs the spread of the rounds, not more of each.
@@ -92,12 +91,20 @@ std::vector<std::string> lock_rows(const std::string& filter) {
       }
     }
   }
+  for (const std::string& name : lock_sim_rows()) {
+    if (wants(filter, name)) names.push_back(name);
+  }
   return names;
 }
 
 bool collect_locks(const std::string& filter, const Effort& effort, const OnRow& on_row) {
   bool all_well = true;
   for (const LockPart& part : lock_plan()) all_well &= collect(part, filter, effort, on_row);
+  for (const std::string& name : lock_sim_rows()) {
+    if (!wants(filter, name)) continue;
+    Job job({beside("grapnel-bench-sim"), name, "3"});
+    all_well &= read_rows(job, on_row);
+  }
   return all_well;
 }
 

@@ -8,7 +8,7 @@
 #include "binding.hpp"
 #include "limits/raw_ucx.h"
 #include "pairs.hpp"
-#include "scenarios/lock_work.hpp"
+#include "scenarios/lock_metrics.hpp"
 #include "scenarios/shared_work.hpp"
 #include "scenarios/sync_work.hpp"
 
@@ -116,12 +116,12 @@ const std::vector<JobKind>& job_kinds() {
       {"sync_8", 8, 8, kMiB, false, {}, do_sync_work},
       {"sync_same_2", 2, 1, kMiB, false, {}, do_sync_work},
       {"sync_same_4", 4, 1, kMiB, false, {}, do_sync_work},
-      {"locks_same", 4, 1, kMiB, false, {}, do_lock_work},
-      {"locks_2", 2, 2, kMiB, false, {}, do_lock_work},
-      {"locks_3", 3, 3, kMiB, false, {}, do_lock_work},
-      {"locks_8", 8, 8, kMiB, false, {}, do_lock_work},
-      {"locks_bound_2", 2, 2, kMiB, false, {}, do_lock_work, true},
-      {"locks_bound_4", 4, 2, kMiB, false, {}, do_lock_work, true}};
+      {"locks_same", 4, 1, kMiB, false, {}, do_lock_metrics},
+      {"locks_2", 2, 2, kMiB, false, {}, do_lock_metrics},
+      {"locks_3", 3, 3, kMiB, false, {}, do_lock_metrics},
+      {"locks_8", 8, 8, kMiB, false, {}, do_lock_metrics},
+      {"locks_bound_2", 2, 2, kMiB, false, {}, do_lock_metrics, true},
+      {"locks_bound_4", 4, 2, kMiB, false, {}, do_lock_metrics, true}};
   return kinds;
 }
 

@@ -60,7 +60,7 @@ def nonblocking(table):
 
 
 def delay(table):
-    made, axes = panels.figure(1, 2, (13, 5.6), "Synchronization delay: from one's release to the next one's entry",
+    made, axes = panels.figure(1, 3, (17, 5.6), "Synchronization delay: from one's release to the next one's entry",
                                note(table, "delay/", "The next one has waited for about 0.7 ms, so it sleeps."))
     panels.dots(axes[0][0], EXCLUSIVE,
                 [("one node", PURPLE, "D", points(table, lambda kind: f"delay/one_node/{kind}", EXCLUSIVE))],
@@ -70,7 +70,20 @@ def delay(table):
               for mode, (colour, marker) in MODES.items()]
     panels.dots(axes[0][1], EXCLUSIVE, series, "delay (µs)")
     axes[0][1].set_title("home and two origins, each a node of its own")
-    return panels.finish(made, axes.flat, 4)
+    panels.dots(axes[0][2], EXCLUSIVE,
+                [("virtual time", BLACK, "P", points(table, lambda kind: f"sim/delay/{kind}/5ms_delay", EXCLUSIVE))],
+                "delay (ms)", log=False)
+    axes[0][2].set_xlim(left=0)
+    axes[0][2].set_title("the same in virtual time, 5 ms one way")
+    return panels.finish(made, axes.flat, 5)
+
+
+# Readers whose node has the grant send nothing: a thousand times the others, beyond their scale.
+def say_shared(ax, found):
+    values = [point.value / 1e6 for point in found if point is not None]
+    if values:
+        ax.text(0.98, 0.98, f"reader_writer_shared: {min(values):.2g} to {max(values):.2g} million, not drawn",
+                ha="right", va="top", transform=ax.transAxes, fontsize=8, color=GREEN)
 
 
 def concurrency(table):
@@ -82,7 +95,10 @@ def concurrency(table):
             tail = f"/{mode}" if mode else ""
             prefix = f"concurrency/{place}/{locks}/"
             xs = table.numbers(prefix, "_origins/", tail)
-            panels.lines(ax, table, xs, lambda kind, x: f"{prefix}{x}_origins/{kind}{tail}", "origins", "1/s")
+            kinds = EXCLUSIVE if mode else panels.KINDS
+            panels.lines(ax, table, xs, lambda kind, x: f"{prefix}{x}_origins/{kind}{tail}", "origins", "1/s", kinds)
+            if mode:
+                say_shared(ax, [table.point(f"{prefix}{x}_origins/reader_writer_shared{tail}") for x in xs])
             ax.set_title(f"{title}: {'one node' if not mode else 'nodes, ' + mode}")
         panels.common_limits(axes[line][1:], "y")
     return panels.finish(made, axes.flat, 5)
@@ -126,7 +142,7 @@ def computing(table):
             by_kind = points(table, lambda kind: f"cpu/loss/{threads}_threads/{kind}/{mode}", EXCLUSIVE)
             by_kind["(no lock traffic)"] = table.point(f"cpu/loss_at_rest/{threads}_threads/{mode}")
             series.append((mode, colour, marker, by_kind))
-        panels.dots(ax, labels, series, "% of the processor that the threads do not get", log=False)
+        panels.dots(ax, labels, series, "% of the process's time that the threads do not get", log=False)
         ax.set_xlim(left=min(0, ax.get_xlim()[0]))
         ax.set_title(f"1,000 acquisitions a second, {threads} thread{'s' if threads > 1 else ''}")
     panels.common_limits(axes[1], "x")

@@ -6,8 +6,7 @@ SPDX-License-Identifier: Apache-2.0
 import panels
 
 TITLE = "{}: ours / limit"
-NOTE = "Filled: within its bar (the tick). Hollow: short of it. Rows with a bar above or below are alike here: the tick is " \
-       "the bound."
+NOTE = "Filled: within its bar, the tick. Hollow: short of it, or disturbed."
 
 
 def draw(ax, rows):

@@ -71,18 +71,19 @@ class ComputingThreads {
     for (std::uint64_t i = 0; i < count; ++i) threads_.emplace_back([this, i] { run(used_ns_[i]); });
   }
   void go() {
-    begin_ns_ = now_ns();
+    busy_ns_ = processor_time_ns();
     state_.store(kGo, std::memory_order_release);  // pairs with the acquire in `run`
     state_.notify_all();
   }
-  /// Of one processor, the part that they had between `go` and their end.
+  /// Of the processor time that this process had between `go` and their end, the part that was not theirs. What other
+  /// programs take, on a machine that is not quiet, is not in it.
   double stop() {
     state_.store(kStop, std::memory_order_release);
     for (std::thread& thread : threads_) thread.join();
-    const auto time_ns = static_cast<double>(now_ns() - begin_ns_);
+    const auto all_ns = static_cast<double>(processor_time_ns() - busy_ns_);
     double used_ns = 0;
     for (const std::uint64_t one_ns : used_ns_) used_ns += static_cast<double>(one_ns);
-    return used_ns / time_ns;
+    return 1 - used_ns / all_ns;
   }
 
  private:
@@ -95,7 +96,7 @@ class ComputingThreads {
   }
 
   std::atomic<int> state_{kRest};
-  std::uint64_t begin_ns_ = 0;
+  std::uint64_t busy_ns_ = 0;
   std::vector<std::uint64_t> used_ns_;
   std::vector<std::thread> threads_;
 };
@@ -105,7 +106,7 @@ LockNumbers be_the_target(const LockWork& work, std::uint64_t until_ns, Computin
   sleep_until_ns(until_ns);
   LockNumbers numbers{};
   numbers[kTargetBusy_ns] = static_cast<double>(processor_time_ns() - busy_ns);
-  if (work.origins > 0) numbers[kComputed] = threads.stop();
+  if (work.origins > 0) numbers[kLost] = threads.stop();
   return numbers;
 }
 

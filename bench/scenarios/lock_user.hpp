@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "scenarios/lock_work.hpp"
+#include "scenarios/lock_metrics.hpp"
 
 namespace grapnel::bench {
 

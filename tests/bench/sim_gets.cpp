@@ -11,6 +11,7 @@
 #include "measurement.hpp"
 #include "runtime/assembly.hpp"
 #include "sim/sim_world.hpp"
+#include "sim_locks.hpp"
 #include "sim_sync.hpp"
 #include "statistics.hpp"
 
@@ -88,6 +89,7 @@ int main(int argc, char** argv) {
   }
   const std::string row = argv[1];
   const int runs = std::atoi(argv[2]);
-  const bool gets = row.find("gets") != std::string::npos;
-  return (gets ? grapnel::run(row, runs) : grapnel::run_sync_row(row, runs)) ? 0 : 1;
+  if (row.find("gets") != std::string::npos) return grapnel::run(row, runs) ? 0 : 1;
+  if (row.find("delay/") != std::string::npos) return grapnel::run_lock_row(row, runs) ? 0 : 1;
+  return grapnel::run_sync_row(row, runs) ? 0 : 1;
 }

@@ -30,6 +30,7 @@ class DevTest(unittest.TestCase):
             ["deps", "everything"],
             ["check", "me"],
             ["lab"],
+            ["bench", "locks", "--plot"],
         ]:
             answer = dev(*words)
             self.assertEqual(answer.returncode, 2, words)

@@ -101,11 +101,17 @@ command_bench() {
   install_packages build openmpi ${plot:+plot}
   build_tree
   [ -x "$build_dir/bin/grapnel-bench" ] || die "the build made no bin/grapnel-bench"
-  [ -z "$plot" ] || mkdir -p "$plot" || die "cannot make the folder $plot"
-  [ -z "$plot" ] || [ -n "$json" ] || json=$plot/${words[0]:-bench}.json
-  local outcome=0
+  if [ -n "$plot" ]; then
+    mkdir -p "$plot" || die "cannot make the folder $plot"
+    json=${json:-$plot/${words[0]:-bench}.json}
+    rm -f "$json"
+  fi
+  local outcome=0 python
   "$build_dir/bin/grapnel-bench" "${words[@]}" ${json:+--json "$json"} || outcome=$?
-  [ -z "$plot" ] || [ ! -s "$json" ] || "$(python_with matplotlib)" -B "$root/bench/plots/plot.py" "$json" --out "$plot"
+  if [ -n "$plot" ] && [ -s "$json" ]; then
+    python=$(python_with matplotlib)
+    "$python" -B "$root/bench/plots/plot.py" "$json" --out "$plot"
+  fi
   return $outcome
 }
 

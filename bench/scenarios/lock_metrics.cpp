@@ -1,4 +1,4 @@
-#include "scenarios/lock_work.hpp"
+#include "scenarios/lock_metrics.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -94,7 +94,7 @@ double messages_so_far(Session& s, const LockSet& set, std::uint64_t settle_us) 
   return sum;
 }
 
-std::uint64_t do_lock_work(Session& s) {
+std::uint64_t do_lock_metrics(Session& s) {
   const LockWork work = LockWork::load(s.board);
   const std::uint64_t begin_ns = now_ns();
   LockSet& set = set_of(s, work.kind);

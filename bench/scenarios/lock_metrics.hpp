@@ -57,7 +57,7 @@ enum LockNumber : std::uint8_t {
   kMessages,       ///< of all ranks and servers
   kIteration,      ///< mean time of an acquisition and its release, summed over the origins
   kOrigins,        ///< so many
-  kComputed,       ///< of the home's processor, the part that its computing threads had
+  kLost,           ///< of the processor time of the home's process, the part that its computing threads did not have
   kTargetBusy_ns,  ///< processor time of the home's process
   // counts
   kFreeAcquire = 0,
@@ -66,6 +66,6 @@ enum LockNumber : std::uint8_t {
 };
 
 /// Every rank's part; what was found is on the board. The answer is its time, ns.
-std::uint64_t do_lock_work(Session& s);
+std::uint64_t do_lock_metrics(Session& s);
 
 }  // namespace grapnel::bench
