@@ -93,7 +93,10 @@ Measurement wire_bandwidth(Session& s, RawTransfer raw, const std::function<void
 
 Measurement put_bandwidth(Session& s) {
   return wire_bandwidth(s, raw_put, [&](std::byte* local) {
-    for (long i = 0; i < kBlocks; ++i) must(s.g.start_put(local, s.remote(), kMiB, Session::kTarget));
+    // To two places: of two that go to the same one, the second has to wait until the first has landed.
+    for (std::size_t i = 0; i < kBlocks; ++i) {
+      must(s.g.start_put(local, s.remote() + i * kMiB, kMiB, Session::kTarget));
+    }
     must(s.g.wait_implicit());
     must(s.g.fence(Session::kTarget));
   });

@@ -5,6 +5,7 @@
 #include "base/check.hpp"
 #include "base/codec.hpp"
 #include "base/log.hpp"
+#include "os/placement.hpp"
 
 namespace grapnel::progress {
 
@@ -66,12 +67,18 @@ void Server::wait_for_work() {
     return;
   }
   if (config_.progress == base::ProgressMode::adaptive) {
+    if (neighbour_.answers_for_long()) {
+      // Two that share a core take turns; apart, one works on while the other begins.
+      neighbour_.forget();
+      os::leave_cpu();
+    }
     Waiting::Spin spin(waiting_, neighbour_);
     while (spin.step()) {
       if (worker_->progress() || look() || stopping_.load(std::memory_order_acquire)) return;
     }
   }
   sleeps_.fetch_add(1, std::memory_order_relaxed);
+  neighbour_.forget();
   if (bell_) bell_->set_asleep(true);
   // What a rank stored before it could see the mark is found here; whoever sees it wakes the worker.
   if (!look()) worker_->sleep(Waiting::kLongestSleep_ns);

@@ -29,6 +29,7 @@ void Waiting::Neighbour::yielded(std::uint64_t from_ns, std::uint64_t to_ns) {
   if (steps_per_yield_.load(std::memory_order_relaxed) != steps) {
     steps_per_yield_.store(steps, std::memory_order_relaxed);
   }
+  in_a_row_.store(answers ? in_a_row_.load(std::memory_order_relaxed) + 1 : 0, std::memory_order_relaxed);
   if (took_ns >= kTimeSlice_ns) no_yield_before_ns_.store(to_ns + 2 * took_ns, std::memory_order_relaxed);
 }
 

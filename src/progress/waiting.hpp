@@ -84,11 +84,16 @@ class Waiting {
     void yielded(std::uint64_t from_ns, std::uint64_t to_ns);
     /// Whether it is the one who is waited for, as far as the last yield tells.
     bool answers() const { return steps_per_yield_.load(std::memory_order_relaxed) == 1; }
+    /// It answered `kForLong` times, one after the other, since the last `forget`: the two share a core for long.
+    bool answers_for_long() const { return in_a_row_.load(std::memory_order_relaxed) >= kForLong; }
+    void forget() { in_a_row_.store(0, std::memory_order_relaxed); }
 
    private:
     static constexpr std::uint32_t kStepsPerYield = 32;  ///< where nobody is known to be there
-    // relaxed, both: hints.
+    static constexpr std::uint32_t kForLong = 32;        ///< about half a millisecond
+    // relaxed, all: hints.
     std::atomic<std::uint32_t> steps_per_yield_{kStepsPerYield};
+    std::atomic<std::uint32_t> in_a_row_{0};
     std::atomic<std::uint64_t> no_yield_before_ns_{0};
   };
 

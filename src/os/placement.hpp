@@ -1,0 +1,11 @@
+// Where a thread runs, beyond what the kernel chooses.
+#pragma once
+
+namespace grapnel::os {
+
+/// Moves the calling thread away from the CPU on which it runs, to another one where it may run, once: where it may run
+/// stays as it was, so the kernel is free to move it again. False where there is no other. Costs some 20 µs. Any
+/// thread.
+bool leave_cpu();
+
+}  // namespace grapnel::os
