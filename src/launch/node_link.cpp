@@ -187,8 +187,8 @@ Status NodeLink::no_common_base() const {
   for (const std::uintptr_t base : os::AddressPool::candidate_bases()) tried += fmt::format(" {:#x}", base);
   return Status(
       Code::unavailable,
-      fmt::format("no range of {} bytes of addresses is free in all {} ranks of the node (tried:{}); a limit of "
-                  "the address space (ulimit -v) or a smaller GRAPNEL_POOL_BYTES may be the way out",
+      fmt::format("no range of {} bytes of addresses is free in all {} ranks of the node (tried:{}); raise a limit of "
+                  "the address space (ulimit -v), or set a smaller GRAPNEL_POOL_BYTES",
                   plan_.pool_bytes, plan_.ranks.size(), tried));
 }
 

@@ -6,7 +6,9 @@
 
 #include <cstdlib>
 #include <iterator>
+#include <map>
 #include <sstream>
+#include <utility>
 
 #include "base/log.hpp"
 #include "harness/foundation.hpp"
@@ -132,11 +134,35 @@ class WorldCase : public ::testing::Test {
   std::function<void()> run_;
 };
 
+// What really ran, for the closing lines: by world, ranks and nodes, how many tests.
+using Ran = std::map<std::string, std::map<std::pair<int, int>, int>>;
+
+Ran& ran() {
+  static Ran all;
+  return all;
+}
+
+void tell_what_ran() {
+  for (const auto& [world, shapes] : ran()) {
+    int count = 0;
+    std::string list;
+    for (const auto& [shape, tests_of_shape] : shapes) {
+      count += tests_of_shape;
+      list += fmt::format(" {}/{}", shape.first, shape.second);
+    }
+    fmt::print("worlds: {}: {} tests, ranks/nodes{}\n", world, count, list);
+  }
+}
+
 void add_case(const WorldTest& test, const std::string& world, Shape shape, void (*run)(const WorldTest&, Shape)) {
   const std::string name = fmt::format("{}/{}_ranks_{}_nodes_{}", test.name, world, shape.ranks, shape.nodes);
-  ::testing::RegisterTest(
-      test.suite.c_str(), name.c_str(), nullptr, nullptr, test.file, test.line,
-      [&test, shape, run]() -> ::testing::Test* { return new WorldCase([&test, shape, run] { run(test, shape); }); });
+  ::testing::RegisterTest(test.suite.c_str(), name.c_str(), nullptr, nullptr, test.file, test.line,
+                          [&test, world, shape, run]() -> ::testing::Test* {
+                            return new WorldCase([&test, world, shape, run] {
+                              run(test, shape);
+                              ++ran()[world][{shape.ranks, shape.nodes}];
+                            });
+                          });
 }
 
 // The thread sanitizer sees nothing where one thread runs at a time, and its build has not the lock hooks that let the
@@ -194,5 +220,7 @@ int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   if (const char* body = std::getenv("GRAPNEL_TEST_BODY")) return grapnel::test::run_as_rank(body);
   grapnel::test::register_all();
-  return RUN_ALL_TESTS();
+  const int outcome = RUN_ALL_TESTS();
+  grapnel::test::tell_what_ran();
+  return outcome;
 }

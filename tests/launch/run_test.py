@@ -105,6 +105,13 @@ class Ends(Case):
                 self.assertIn(words, err)
         os.unlink(plain)
 
+    def test_no_loopback(self):
+        if os.geteuid() != 0:
+            self.skipTest("a network namespace without loopback needs root")
+        code, _, err = self.run_job("-n", 2, "true", launcher=["unshare", "-n", OPTIONS.tool, "run"])
+        self.assertEqual(code, 1, err)
+        self.assertIn("grapnel run: the PMIx server cannot start (INIT): it needs a loopback interface", err)
+
 
 class InputOutput(Case):
     def test_label(self):

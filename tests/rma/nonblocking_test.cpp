@@ -5,6 +5,18 @@
 
 namespace grapnel::test {
 
+namespace {
+
+// Messages of one kind that this rank has sent.
+std::uint64_t messages_of(const Runtime& g, const std::string& operation) {
+  for (const OperationCount& row : g.operation_counts()) {
+    if (row.operation == operation) return row.wire_messages;
+  }
+  return 0;
+}
+
+}  // namespace
+
 WORLD_TEST(Nonblocking, ManyHandlesToEverybody) {
   constexpr std::size_t kEach = 200;
   const auto ranks = static_cast<std::size_t>(g.size());
@@ -56,12 +68,15 @@ WORLD_TEST(Nonblocking, TestTurnsTrueWithoutSleeping) {
 }
 
 WORLD_TEST(Nonblocking, AggregatesGatherPutsAndGets) {
-  constexpr std::size_t kCount = 300;
+  constexpr std::size_t kCount = 6000;
+  constexpr std::size_t kAddressBytes = 16, kChunk = 64 * 1024;  // of each piece, in the message beside its data
   const auto memory = g.allocate(kCount * 32);
   ASSERT_TRUE(memory.ok());
   const Rank next{(static_cast<int>(index(g.rank())) + 1) % g.size()};
   auto* base = static_cast<std::byte*>(memory->on(next));
   std::vector<std::uint64_t> values(kCount), back(kCount);
+  const std::uint64_t expected = g.same_node(next) ? 0 : (kCount * (8 + kAddressBytes) + kChunk - 1) / kChunk;
+  const std::uint64_t puts = messages_of(g, "put"), gets = messages_of(g, "get");
   Handle handle = Handle::aggregate();
   for (std::size_t i = 0; i < kCount; ++i) {
     values[i] = pattern(g.rank(), 1, i);
@@ -71,6 +86,8 @@ WORLD_TEST(Nonblocking, AggregatesGatherPutsAndGets) {
   for (std::size_t i = 0; i < kCount; ++i) EXPECT_OK(g.start_get(base + 32 * i, &back[i], 8, next, &handle));
   EXPECT_OK(g.wait(handle));
   EXPECT_EQ(back, values);
+  EXPECT_EQ(messages_of(g, "put") - puts, expected);
+  EXPECT_EQ(messages_of(g, "get") - gets, expected);
   EXPECT_OK(g.barrier());
   EXPECT_OK(g.free(*memory));
 }

@@ -88,6 +88,36 @@ WORLD_TEST(Shapes, StridedPutAndGetMatchANaiveLoop) {
   EXPECT_OK(g.free(*memory));
 }
 
+// Sixteen levels, none of which continues another: 65,536 rows of a byte, packed into one message.
+WORLD_TEST(Shapes, StridedOfTheMostLevels) {
+  Pair pair;
+  pair.local.levels = pair.remote.levels = Strided::kMaxLevels;
+  pair.local.count[0] = pair.remote.count[0] = 1;
+  std::int64_t local_span = 1, remote_span = 1;
+  for (int level = 0; level < Strided::kMaxLevels; ++level) {
+    pair.local.count[level + 1] = pair.remote.count[level + 1] = 2;
+    pair.local.stride[level] = local_span + (level % 4 == 0 ? 1 : 0);
+    pair.remote.stride[level] = remote_span + (level % 3 == 0 ? 1 : 0);
+    local_span = 2 * pair.local.stride[level];
+    remote_span = 2 * pair.remote.stride[level];
+  }
+  const auto memory = g.allocate(static_cast<std::size_t>(remote_span));
+  ASSERT_TRUE(memory.ok());
+  const Rank next{(static_cast<int>(index(g.rank())) + 1) % g.size()};
+  std::vector<std::byte> local(static_cast<std::size_t>(local_span)), back(local.size(), std::byte{1});
+  base::Random random(pattern(g.rank(), 3, 0));
+  for (std::byte& one : local) one = static_cast<std::byte>(random.next());
+  std::vector<std::byte> wanted = back;
+  for (const std::int64_t row : rows_of(pair.local)) {
+    wanted[static_cast<std::size_t>(row)] = local[static_cast<std::size_t>(row)];
+  }
+  EXPECT_OK(g.put(local.data(), pair.local, memory->on(next), pair.remote, next));
+  EXPECT_OK(g.get(memory->on(next), pair.remote, back.data(), pair.local, next));
+  EXPECT_TRUE(back == wanted);
+  EXPECT_OK(g.barrier());
+  EXPECT_OK(g.free(*memory));
+}
+
 WORLD_TEST(Shapes, StridedAccumulateMatchesANaiveLoop) {
   const auto memory = g.allocate(kArena * static_cast<std::size_t>(g.size()));
   ASSERT_TRUE(memory.ok());

@@ -1,4 +1,5 @@
 import subprocess
+import tempfile
 import unittest
 
 from support import ROOT
@@ -45,6 +46,27 @@ class DevTest(unittest.TestCase):
             (["tsan", "--cc", "clang", "--mpi", "mpich"], "build/tsan-mpich-clang"),
         ]:
             self.assertEqual(dev("dir", *words).stdout.strip(), folder)
+
+    def test_worlds_and_skips_are_told_after_the_tests(self):
+        log = """worlds: nodes: 6 tests, ranks/nodes 2/2 8/3
+worlds: nodes: 4 tests, ranks/nodes 2/2 5/5
+file_test.cpp:7: Skipped
+no such machine
+skipped: Case.test: no root
+"""
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write(log)
+            file.flush()
+            script = '. "$1/tools/dev/common.sh"; . "$1/tools/dev/run.sh"; tell_worlds "$2"'
+            answer = subprocess.run(["bash", "-c", script, "dev", ROOT, file.name], capture_output=True, text=True, check=True)
+        self.assertEqual(
+            answer.stderr.splitlines()[1:],
+            [
+                "  nodes: 10 tests: 2/2 8/3 5/5",
+                "  skipped: Case.test: no root (1 times)",
+                "  skipped: no such machine (1 times)",
+            ],
+        )
 
 
 if __name__ == "__main__":

@@ -22,10 +22,31 @@ command_demo() {
 
 # run_ctest LIMIT_MINUTES ctest-arguments…: tests that have not begun by the limit count as failed.
 run_ctest() {
-  local minutes=$1
+  local minutes=$1 status=0
   shift
   ctest --test-dir "$build_dir" --output-on-failure --no-tests=error \
-    --stop-time "$(date -d "+$minutes minutes" '+%H:%M:%S')" "$@"
+    --stop-time "$(date -d "+$minutes minutes" '+%H:%M:%S')" "$@" || status=$?
+  tell_worlds "$build_dir/Testing/Temporary/LastTest.log"
+  return $status
+}
+
+# What ctest keeps to itself when all is well: which worlds with how many ranks on how many nodes ran, and what was skipped, why.
+tell_worlds() {
+  [ -f "$1" ] || return 0
+  say "worlds that ran (ranks/nodes), and what was skipped:"
+  awk '
+    /^worlds: / {
+      world = $2
+      tests[world] += $3
+      for (i = 6; i <= NF; ++i) if (!seen[world, $i]++) shapes[world] = shapes[world] " " $i
+    }
+    /^skipped: / || / \.\.\. skipped / { skips[$0]++ }
+    reason { sub(/^ +/, ""); skips["skipped: " $0]++; reason = 0 }
+    /: Skipped$/ { reason = 1 }
+    END {
+      for (world in tests) printf "  %s %d tests:%s\n", world, tests[world], shapes[world]
+      for (skip in skips) printf "  %s (%d times)\n", skip, skips[skip]
+    }' "$1" | sort >&2
 }
 
 command_test() {

@@ -237,7 +237,10 @@ Result<std::unique_ptr<PmixServer>> PmixServer::start(int ranks, const std::stri
       .add(PMIX_SERVER_NSPACE, state->job_name + "-server")
       .add(PMIX_SERVER_RANK, &rank, PMIX_PROC_RANK);
   if (const auto code = PMIx_server_init(&module, info.get(), info.size()); code != PMIX_SUCCESS) {
-    return pmix_failure("starting", code);
+    return Status(Code::unavailable,
+                  fmt::format("the PMIx server cannot start ({}): it needs a loopback interface that is "
+                              "up (ip link set lo up) and free descriptors (ulimit -n)",
+                              PMIx_Error_string(code)));
   }
   GRAPNEL_TRY(register_job(state->job_name, ranks));
   return std::unique_ptr<PmixServer>(new PmixServer(std::move(state)));
