@@ -12,6 +12,7 @@ using Settings = std::vector<std::string>;
 
 // So that all of them end within minutes.
 constexpr int kSweepPairs = 31, kSweepOperations = 10;
+constexpr std::uint64_t kSettle_us = 3000;  ///< for the writes before an operation to be applied
 
 // The papers' algorithms, the limit of every row between nodes. One window of the fence is the serial one, too.
 const Settings kBaseline = {"GRAPNEL_FENCE=serial", "GRAPNEL_BARRIER=serial"};
@@ -34,7 +35,7 @@ Pairing all_dirty(int nodes) {
   pairing.rows.push_back(row(fmt::format("barrier_at_once/{}_nodes", nodes), SyncOperation::barrier, work));
   // The same without the processing of the writes, which both sides have alike.
   SyncWork settled = work;
-  settled.settle_us = 3000;
+  settled.settle_us = kSettle_us;
   pairing.rows.push_back(
       with_remark(row(fmt::format("barrier/{}_nodes", nodes), SyncOperation::barrier, settled), nodes, "thesis: 3.58"));
   return pairing;
@@ -79,6 +80,20 @@ Pairing barrier_sweep() {
   return pairing;
 }
 
+// The plan that the barrier chooses by itself, beside those that it could have taken.
+std::vector<Pairing> choices(int nodes) {
+  std::vector<Pairing> all;
+  for (const char* plan : {"exchange", "direct", "few"}) {
+    SyncWork work = work_of(nodes - 1, 8, 0, kSweepOperations);
+    work.settle_us = kSettle_us;
+    Pairing pairing{
+        fmt::format("sync_{}", nodes), {fmt::format("GRAPNEL_BARRIER={}", plan)}, {}, true, {}, kSweepPairs};
+    pairing.rows.push_back(row(fmt::format("choice/{}_nodes/against_{}", nodes, plan), SyncOperation::barrier, work));
+    all.push_back(std::move(pairing));
+  }
+  return all;
+}
+
 // The limit goes around once per operation; `parts` of that way are the bare equivalent.
 Pairing same_node(int ranks, SyncOperation limit, double parts) {
   Pairing pairing{fmt::format("sync_same_{}", ranks), {}, {}, false, {}};
@@ -90,6 +105,9 @@ Pairing same_node(int ranks, SyncOperation limit, double parts) {
 std::vector<Pairing> pairings() {
   std::vector<Pairing> all = {all_dirty(2), all_dirty(4), all_dirty(8)};
   for (const int nodes : {2, 4, 8}) all.push_back(contended_lock(nodes));
+  for (const int nodes : {2, 4, 8}) {
+    for (Pairing& pairing : choices(nodes)) all.push_back(std::move(pairing));
+  }
   all.push_back(same_node(2, SyncOperation::bounce, 0.5));  // one way is half of the way around
   all.push_back(same_node(4, SyncOperation::wake_around, 1));
   for (const int window : {1, 3, 5, 7}) all.push_back(fence_sweep(window));

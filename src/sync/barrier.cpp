@@ -6,8 +6,16 @@
 #include <utility>
 
 #include "base/codec.hpp"
+#include "base/units.hpp"
 
 namespace grapnel::sync {
+namespace {
+
+// Of the round trips that tell the delay.
+constexpr int kLeastAsks = 3, kMostAsks = 32;
+constexpr std::uint64_t kAskFor_ns = base::kMillisecond_ns;
+
+}  // namespace
 
 Barriers::Barriers(const base::Config& config, launch::Launch& launch, progress::Waiting& waiting, rma::Rma& rma,
                    progress::Client* client, progress::Server* server)
@@ -189,8 +197,11 @@ Status Barriers::measure_delay() {
   if (!launch_.leads_node() || words_.delay_ns().load(std::memory_order_relaxed) != 0) return {};
   const NodeId next{static_cast<int>((index(launch_.node()) + 1) % launch_.nodes().node_count())};
   std::uint64_t least_ns = UINT32_MAX;
-  for (int i = 0; i < 3; ++i) {
+  const std::uint64_t first_ns = waiting_.host().now_ns();
+  // Where a round trip is short, most of one can be waiting for a processor: of many, the least has little of that.
+  for (int i = 0; i < kMostAsks; ++i) {
     const std::uint64_t begin_ns = waiting_.host().now_ns();
+    if (i >= kLeastAsks && begin_ns - first_ns > kAskFor_ns) break;
     progress::Order order;
     order.handler = progress::kCountsHandler;
     const progress::Client::Guard guard(*client_);

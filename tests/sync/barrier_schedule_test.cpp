@@ -51,6 +51,10 @@ TEST(Dissemination, SumsEveryNodeExactlyOnce) {
       for (std::uint32_t i = 0; i < count; ++i) nodes[i].large[i] = 1;
       const auto rounds = dissemination(count, fanout);
       EXPECT_EQ(rounds.size(), logarithm(count, fanout));
+      std::vector<std::size_t> messages, counted;
+      for (const auto& round : rounds) messages.push_back(round.parts.size());
+      for_each_round(count, fanout, [&](std::uint32_t in_round) { counted.push_back(in_round); });
+      EXPECT_EQ(counted, messages);
       for (const auto& round : rounds) {
         EXPECT_LE(round.parts.size(), fanout - 1);
         std::vector<Node> next;

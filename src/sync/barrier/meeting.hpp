@@ -39,6 +39,7 @@ using Combine = void (*)(Bytes& into, ByteView from);
 /// A group as its barriers need it. Immutable.
 struct Roster {
   std::vector<Rank> members;  ///< ascending
+  std::vector<Rank> local;    ///< those of this node
   std::vector<NodeId> nodes;  ///< of the members, ascending
   std::uint32_t me = 0;       ///< this node's place in `nodes`
   std::uint32_t entry = 0;    ///< in node memory

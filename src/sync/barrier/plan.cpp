@@ -1,6 +1,7 @@
 #include "sync/barrier/plan.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "sync/barrier/schedule.hpp"
 
@@ -28,10 +29,9 @@ void Tally::add(const Tally& other) {
 double estimated_ns(BarrierPlan plan, const Tally& tally, const Terms& terms) {
   const double cost = tally.message_cost_ns, delay = tally.delay_ns, dirty = tally.most_dirty;
   double dissemination_ns = 0;
-  for (const auto& round : dissemination(terms.nodes, terms.fanout)) {
-    dissemination_ns += delay + cost * static_cast<double>(round.parts.size());
-  }
-  const auto exchange_rounds = static_cast<double>(reduce_scatter(terms.nodes).size());
+  for_each_round(terms.nodes, terms.fanout,
+                 [&](std::uint32_t messages) { dissemination_ns += delay + cost * messages; });
+  const auto exchange_rounds = static_cast<double>(std::bit_width(terms.nodes - 1));
   const auto others = static_cast<double>(terms.nodes - 1);
   const auto full_windows = (tally.most_dirty + terms.fence_window - 1) / std::max(terms.fence_window, 1U);
   const auto windows = static_cast<double>(full_windows);
@@ -49,8 +49,11 @@ double estimated_ns(BarrierPlan plan, const Tally& tally, const Terms& terms) {
 BarrierPlan next_plan(const Tally& tally, const Terms& terms) {
   if (tally.dirty == 0) return BarrierPlan::clean;
   BarrierPlan best = BarrierPlan::exchange;
+  double least_ns = estimated_ns(best, tally, terms);
   for (const BarrierPlan plan : {BarrierPlan::direct, BarrierPlan::few}) {
-    if (estimated_ns(plan, tally, terms) < estimated_ns(best, tally, terms)) best = plan;
+    const double time_ns = estimated_ns(plan, tally, terms);
+    if (time_ns < least_ns) best = plan;
+    least_ns = std::min(least_ns, time_ns);
   }
   return best;
 }

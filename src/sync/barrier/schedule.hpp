@@ -19,6 +19,7 @@
 // Source: thesis, section 4.3 (two pairwise exchanges); here without its power of two and without whole vectors.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -37,6 +38,20 @@ struct DisseminationRound {
 
 /// ⌈log_fanout(nodes)⌉ rounds; none for one node. `fanout` is 2 or more.
 std::vector<DisseminationRound> dissemination(std::uint32_t nodes, std::uint32_t fanout);
+
+/// Calls `round(messages)` for each round of that dissemination, in order: how many messages a node sends in it.
+template <typename Round>
+void for_each_round(std::uint32_t nodes, std::uint32_t fanout, Round round) {
+  std::uint64_t place = 1;
+  while (place * fanout < nodes) place *= fanout;
+  std::uint64_t m = 0;
+  for (; nodes > 1 && place > 0; place /= fanout) {
+    const std::uint64_t b = (nodes - 1) / place % fanout;
+    // Of the runs between the node's own and the last one, those of m = 0 nodes need no message.
+    round(static_cast<std::uint32_t>(m > 0 ? fanout - 1 : std::max<std::uint64_t>(b, 1)));
+    m = fanout * m + b;
+  }
+}
 
 /// The distances of a reduce-scatter's rounds, the largest first: in the round of distance d, offsets d … min(2d, N)−1
 /// go to node i+d.

@@ -20,7 +20,11 @@ Combine Combines::find(std::uint32_t number) const {
 
 Roster make_roster(const launch::Launch& launch, std::vector<Rank> members, std::uint32_t entry, std::uint32_t fanout) {
   Roster roster;
-  for (const Rank member : members) roster.nodes.push_back(launch.nodes().node_of[index(member)]);
+  for (const Rank member : members) {
+    const NodeId node = launch.nodes().node_of[index(member)];
+    roster.nodes.push_back(node);
+    if (node == launch.node()) roster.local.push_back(member);
+  }
   std::sort(roster.nodes.begin(), roster.nodes.end());
   roster.nodes.erase(std::unique(roster.nodes.begin(), roster.nodes.end()), roster.nodes.end());
   const auto mine = std::find(roster.nodes.begin(), roster.nodes.end(), launch.node());
@@ -64,7 +68,7 @@ progress::Outcome BarrierServer::on_message(progress::Request& request) {
   if (!from_server || body.from >= launch_.nodes().node_count()) return progress::Outcome::refused;
   const Name name(body.group, body.count);
   if (!meeting(name).take(body, request.payload)) return progress::Outcome::refused;
-  moved_.insert(name);
+  note_move(name);
   return progress::Outcome::done;
 }
 
@@ -98,7 +102,9 @@ bool BarrierServer::look() {
   bool any = words_.take_launched([this](std::uint32_t entry) { launch_meeting(entry); });
   if (!moved_.empty()) {
     any = true;
-    for (const Name& name : std::exchange(moved_, {})) proceed(name);
+    moving_.swap(moved_);
+    for (const Name& name : moving_) proceed(name);
+    moving_.clear();
   }
   if (!waiting_for_writes_.empty() && writes_seen_ != server_.writes_applied()) {
     any = true;
@@ -109,6 +115,10 @@ bool BarrierServer::look() {
 }
 
 // ---- meetings ----
+
+void BarrierServer::note_move(const Name& name) {
+  if (std::find(moved_.begin(), moved_.end(), name) == moved_.end()) moved_.push_back(name);
+}
 
 Meeting& BarrierServer::meeting(const Name& name) {
   return meetings_.try_emplace(name, static_cast<MeetingHall&>(*this), name.first, name.second).first->second;
@@ -135,7 +145,7 @@ void BarrierServer::launch_meeting(std::uint32_t number) {
   }
   const auto plan = static_cast<BarrierPlan>(entry.plan.load(std::memory_order_relaxed));
   meeting(name).launch(roster->second, plan, tally, std::move(payload), combines_.find(combine));
-  moved_.insert(name);
+  note_move(name);
 }
 
 void BarrierServer::proceed(const Name& name) {
@@ -178,9 +188,7 @@ void BarrierServer::send(NodeId node, const BarrierBody& body, ByteView payload)
 
 std::uint64_t BarrierServer::issued(const Roster& roster, NodeId node) const {
   std::uint64_t sum = 0;
-  for (const Rank rank : roster.members) {
-    if (launch_.nodes().node_of[index(rank)] == launch_.node()) sum += counts_.issued(rank, node);
-  }
+  for (const Rank rank : roster.local) sum += counts_.issued(rank, node);
   return sum;
 }
 

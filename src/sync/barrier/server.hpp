@@ -12,6 +12,7 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "base/config.hpp"
 #include "launch/launch.hpp"
@@ -62,6 +63,7 @@ class BarrierServer final : MeetingHall {
   void proceed(const Name& name);
   void end(const Name& name, Meeting& meeting);
   Meeting& meeting(const Name& name);
+  void note_move(const Name& name);
   progress::Outcome on_message(progress::Request& request);
   progress::Outcome on_group(progress::Request& request);
 
@@ -78,7 +80,8 @@ class BarrierServer final : MeetingHall {
   const Terms terms_;  ///< of a group of all nodes
   std::map<std::uint64_t, Roster> rosters_;
   std::map<Name, Meeting> meetings_;
-  std::set<Name> moved_;  ///< got a message since they were looked at
+  std::vector<Name> moved_;   ///< got a message since they were looked at
+  std::vector<Name> moving_;  ///< are looked at; kept for its memory
   std::set<Name> waiting_for_writes_;
   std::uint64_t writes_seen_ = 0;  ///< applied by this server when those were last looked at
   std::atomic<std::uint64_t> messages_{0};
