@@ -1,9 +1,14 @@
 """The ARMCI programs on three hosts of a lab, and what a delay between hosts makes of the calls.
 
+MPICH 4.0 often hangs in MPI_Finalize between hosts over TCP, in programs of MPI alone too: a rank that is through waits in a
+PMI barrier, where it does not answer those that still close their connections (mended later: pmodels/mpich, pull request
+6596). So with MPICH a job may be ended from outside once its program has said that it passed, which is after ARMCI_Finalize.
+
 hosts_test.py --bin BUILD-FOLDER --mpi openmpi|mpich [unittest arguments]
 """
 
 import argparse
+import subprocess
 import sys
 import unittest
 from pathlib import Path
@@ -11,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests/lab"))
 
-from laboratory import SKIPPED, Laboratory, network, skip_unless_permitted  # noqa: E402
+from laboratory import LAB, SKIPPED, Laboratory, network, skip_unless_permitted  # noqa: E402
 
 HOSTS = 3
 OPTIONS = None
@@ -36,8 +41,26 @@ class OnHosts(unittest.TestCase):
         words = ["--launcher", OPTIONS.mpi, "--per-host", per_host, "--timeout", 100]
         for variable in variables:
             words += ["--env", variable]
-        done = self.lab.run(*words, "--", OPTIONS.bin / f"tests/armci_{name}", *arguments, timeout=120)
-        return done.returncode, done.stdout + done.stderr
+        words += ["--", OPTIONS.bin / f"tests/armci_{name}", *arguments]
+        job = subprocess.Popen([LAB, "run", "--lab", *map(str, [self.lab.number, *words])], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        output = ""
+        with job.stdout:
+            for line in job.stdout:
+                output += line
+                if OPTIONS.mpi == "mpich" and line.startswith("passed: "):
+                    return self.end_of_mpich(job), output
+            return job.wait(), output
+
+    @staticmethod
+    def end_of_mpich(job):
+        try:
+            job.communicate(timeout=3)
+            return job.returncode
+        except subprocess.TimeoutExpired:
+            job.terminate()
+            job.communicate()
+            return 0
 
     def passes(self, name, *arguments, **more):
         code, output = self.run_program(name, *arguments, **more)
@@ -57,6 +80,8 @@ class Programs(OnHosts):
         self.assertIn("passed: 6 ranks, 6 nodes", self.passes("order", variables=["GRAPNEL_NODES=2"]))
 
     def test_ways_to_start(self):
+        if OPTIONS.mpi == "mpich":
+            self.skipTest("these programs say that they passed after MPI_Finalize, in which MPICH may hang")
         for way in ("alone", "counted", "comm", "forgotten", "messages"):
             with self.subTest(way=way):
                 self.assertIn("passed: 6 ranks", self.passes("start", way))
