@@ -33,8 +33,8 @@ double estimated_ns(BarrierPlan plan, const Tally& tally, const Terms& terms) {
                  [&](std::uint32_t messages) { dissemination_ns += delay + cost * messages; });
   const auto exchange_rounds = static_cast<double>(std::bit_width(terms.nodes - 1));
   const auto others = static_cast<double>(terms.nodes - 1);
-  const auto full_windows = (tally.most_dirty + terms.fence_window - 1) / std::max(terms.fence_window, 1U);
-  const auto windows = static_cast<double>(full_windows);
+  const std::uint32_t window = std::max(terms.fence_window, 1U);
+  const std::uint32_t windows = (tally.most_dirty + window - 1) / window;
   switch (plan) {
     case BarrierPlan::clean: return dissemination_ns;
     case BarrierPlan::serial: return 2 * dirty * (delay + cost) + dissemination_ns;

@@ -23,7 +23,6 @@
 namespace grapnel::sync {
 
 enum class BarrierPlan : std::uint32_t { clean, serial, few, exchange, direct };
-inline constexpr std::uint32_t kBarrierPlans = 5;
 
 const char* to_string(BarrierPlan plan);
 
