@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <cstddef>
 #include <memory>
 #include <span>
 
@@ -19,8 +19,8 @@ class Pieces {
   /// Errors: a negative length or size, a missing array; `view` is empty then.
   Status read(const armci_giov_t* vectors, int length, Direction direction) {
     GRAPNEL_TRY(count(vectors, length));
-    if (total_ > few_.size()) many_ = std::make_unique<Piece[]>(total_);
-    Piece* next = many_ ? many_.get() : few_.data();
+    if (total_ > kFew) many_ = std::make_unique<Piece[]>(total_);
+    Piece* next = many_ ? many_.get() : few();
     for (const armci_giov_t& vector : std::span(vectors, static_cast<std::size_t>(length))) {
       const bool out = direction == Direction::to_target;
       void* const* const local = out ? vector.src_ptr_array : vector.dst_ptr_array;
@@ -30,7 +30,7 @@ class Pieces {
     }
     return {};
   }
-  std::span<const Piece> view() const { return {many_ ? many_.get() : few_.data(), total_}; }
+  std::span<const Piece> view() const { return {many_ ? many_.get() : few(), total_}; }
 
  private:
   Status count(const armci_giov_t* vectors, int length) {
@@ -48,7 +48,12 @@ class Pieces {
     return {};
   }
 
-  std::array<Piece, 32> few_;
+  // Bytes, so that only the pieces in use are written (an array of bytes creates aggregates, C++20).
+  static constexpr std::size_t kFew = 32;
+  Piece* few() { return reinterpret_cast<Piece*>(few_); }
+  const Piece* few() const { return reinterpret_cast<const Piece*>(few_); }
+
+  alignas(Piece) std::byte few_[kFew * sizeof(Piece)];
   std::unique_ptr<Piece[]> many_;
   std::size_t total_ = 0;
 };
