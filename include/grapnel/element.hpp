@@ -29,4 +29,10 @@ constexpr std::size_t element_bytes(ElementType type) {
   return 1;
 }
 
+/// Whether `bytes` is a whole number of elements. Their sizes are powers of two: a division by one that is not known
+/// when compiling takes as long as the addition of a hundred numbers.
+constexpr bool holds_whole_elements(ElementType type, std::size_t bytes) {
+  return (bytes & (element_bytes(type) - 1)) == 0;
+}
+
 }  // namespace grapnel

@@ -32,7 +32,7 @@ inline const void* one_as_bytes(ElementType type) {
 /// straddles a stripe's end belongs to the stripe where it begins, for everybody.
 inline std::size_t stripe_run_bytes(const std::byte* target, std::size_t bytes, std::size_t element) {
   const std::size_t left = Stripes::kStripeBytes - reinterpret_cast<std::uintptr_t>(target) % Stripes::kStripeBytes;
-  return std::min(bytes, (left + element - 1) / element * element);
+  return std::min(bytes, (left + element - 1) & ~(element - 1));  // elements are powers of two
 }
 
 /// Waits for stripes. Errors: peer_dead.

@@ -11,6 +11,18 @@
 #include "rma/run_pairs.hpp"
 
 namespace grapnel::rma {
+namespace {
+
+// One by one: a caller's shapes were often written just before, and loads wider than their stores would wait for them.
+bool have_equal_counts(const Strided& one, const Strided& other) {
+  if (one.levels != other.levels) return false;
+  for (int level = 0; level <= one.levels; ++level) {
+    if (one.count[level] != other.count[level]) return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 Rma::Rma(const base::Config& config, launch::Launch& launch, progress::Waiting& waiting,
          segment::SegmentTable& segments, Stripes& stripes, progress::Client* client,
@@ -41,7 +53,7 @@ Result<Arithmetic> Rma::arithmetic(ElementType type, const void* scale, std::siz
   if (!is_element_type(static_cast<int>(type))) {
     return Status(Code::invalid_argument, fmt::format("element type {} is unknown", static_cast<int>(type)));
   }
-  if (bytes % element_bytes(type) != 0) {
+  if (!holds_whole_elements(type, bytes)) {
     return Status(Code::invalid_argument,
                   fmt::format("{} bytes are no whole number of elements of {} bytes", bytes, element_bytes(type)));
   }
@@ -90,9 +102,7 @@ Result<Rma::Way> Rma::route(const void* remote, std::size_t bytes, Rank target, 
 
 Result<Rma::Way> Rma::route(const StridedTransfer& what) const {
   for (const Strided* shape : {what.local_shape, what.remote_shape}) GRAPNEL_TRY(validate(*shape));
-  const int levels = what.local_shape->levels;
-  if (levels != what.remote_shape->levels ||
-      !std::equal(what.local_shape->count, what.local_shape->count + levels + 1, what.remote_shape->count)) {
+  if (!have_equal_counts(*what.local_shape, *what.remote_shape)) {
     return Status(Code::invalid_argument, "strided: the two sides have different counts");
   }
   // Unsigned, because nobody has looked yet whether it lies in any memory.

@@ -55,8 +55,8 @@ class Rma {
 
   Status put(const void* source, void* remote, std::size_t bytes, Rank target) {
     if (in_reach(remote, bytes, target)) [[likely]] {
+      count_shared(OperationKind::put, bytes);  // before: afterwards its loads would wait behind the copy's stores
       rma::copy(remote, source, bytes);
-      count_shared(OperationKind::put, bytes);
       return {};
     }
     return put_elsewhere(source, remote, bytes, target);
@@ -64,8 +64,8 @@ class Rma {
 
   Status get(const void* remote, void* destination, std::size_t bytes, Rank target) {
     if (in_reach(remote, bytes, target)) [[likely]] {
-      rma::copy(destination, remote, bytes);
       count_shared(OperationKind::get, bytes);
+      rma::copy(destination, remote, bytes);
       return {};
     }
     return get_elsewhere(remote, destination, bytes, target);
@@ -73,7 +73,7 @@ class Rma {
 
   Status accumulate(ElementType type, const void* scale, const void* source, void* remote, std::size_t bytes,
                     Rank target) {
-    const bool sound = is_element_type(static_cast<int>(type)) && bytes % element_bytes(type) == 0;
+    const bool sound = is_element_type(static_cast<int>(type)) && holds_whole_elements(type, bytes);
     if (sound && in_reach(remote, bytes, target)) [[likely]] {
       count_shared(OperationKind::accumulate, bytes);
       StripeHolder holder(waiting_, stripes_, stripes_.rank_mark());

@@ -134,7 +134,9 @@ WORLD_TEST(Barrier, IsWaitedForInPieces) {
       const auto waited = barriers.end_within(world, base::kMillisecond_ns / 4);
       ASSERT_TRUE(waited.ok()) << waited.status().to_string();
       over = *waited;
-      if (!over) EXPECT_GE(host.now_ns() - began_ns, base::kMillisecond_ns / 4) << "gave up too early";
+      if (!over) {
+        EXPECT_GE(host.now_ns() - began_ns, base::kMillisecond_ns / 4) << "gave up too early";
+      }
     }
     for (int from = 0; from < g.size(); ++from) slots.expect(Rank{from}, value_of(round, from));
     ASSERT_OK(g.barrier());

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <cstddef>
 #include <memory>
 #include <span>
 
@@ -21,8 +21,8 @@ class Pieces {
   template <typename Vector>
   Status read(const Vector* vectors, int length, Direction direction) {
     GRAPNEL_TRY(count(vectors, length));
-    if (total_ > few_.size()) many_ = std::make_unique<Piece[]>(total_);
-    Piece* next = many_ ? many_.get() : few_.data();
+    if (total_ > kFew) many_ = std::make_unique<Piece[]>(total_);
+    Piece* next = many_ ? many_.get() : few();
     for (const Vector& vector : std::span(vectors, static_cast<std::size_t>(length))) {
       const bool out = direction == Direction::to_target;
       void* const* const local = out ? vector.src_ptr_array : vector.dst_ptr_array;
@@ -32,7 +32,7 @@ class Pieces {
     }
     return {};
   }
-  std::span<const Piece> view() const { return {many_ ? many_.get() : few_.data(), total_}; }
+  std::span<const Piece> view() const { return {many_ ? many_.get() : few(), total_}; }
 
  private:
   template <typename Vector>
@@ -51,7 +51,12 @@ class Pieces {
     return {};
   }
 
-  std::array<Piece, 32> few_;
+  // Bytes, so that only the pieces in use are written (an array of bytes creates aggregates, C++20).
+  static constexpr std::size_t kFew = 32;
+  Piece* few() { return reinterpret_cast<Piece*>(few_); }
+  const Piece* few() const { return reinterpret_cast<const Piece*>(few_); }
+
+  alignas(Piece) std::byte few_[kFew * sizeof(Piece)];
   std::unique_ptr<Piece[]> many_;
   std::size_t total_ = 0;
 };

@@ -13,22 +13,6 @@
 
 namespace grapnel::armci {
 
-/// Storage in which a Strided lives whose unused levels are left as they were.
-class Shape {
- public:
-  /// `levels` is within 0…Strided::kMaxLevels.
-  Shape(const int* stride, const int* counts, int levels) {
-    Strided& shape = *reinterpret_cast<Strided*>(storage_);  // an array of bytes creates an aggregate (C++20)
-    shape.levels = levels;
-    for (int level = 0; level <= levels; ++level) shape.count[level] = counts[level];
-    for (int level = 0; level < levels; ++level) shape.stride[level] = stride[level];
-  }
-  const Strided& operator*() const { return *reinterpret_cast<const Strided*>(storage_); }
-
- private:
-  alignas(Strided) std::byte storage_[sizeof(Strided)];
-};
-
 /// The arguments of a strided call, before anything of them is read.
 struct StridedArguments {
   const int* source_stride;
@@ -48,8 +32,34 @@ struct StridedArguments {
     }
     return {};
   }
-  Shape source() const { return Shape(source_stride, counts, levels); }
-  Shape destination() const { return Shape(destination_stride, counts, levels); }
+};
+
+/// Both sides of a call. Storage in which two Strided live whose unused levels are left as they were.
+class Shapes {
+ public:
+  /// `arguments` were checked. One loop: it is short, and most of what a small patch costs on top of the core's call.
+  explicit Shapes(const StridedArguments& arguments) {
+    Strided& source = of(source_);  // an array of bytes creates an aggregate (C++20)
+    Strided& destination = of(destination_);
+    source.levels = destination.levels = arguments.levels;
+    source.count[0] = destination.count[0] = arguments.counts[0];
+    for (int level = 0; level < arguments.levels; ++level) {
+      source.count[level + 1] = destination.count[level + 1] = arguments.counts[level + 1];
+      source.stride[level] = arguments.source_stride[level];
+      destination.stride[level] = arguments.destination_stride[level];
+    }
+  }
+  const Strided& source() const { return of(source_); }
+  const Strided& destination() const { return of(destination_); }
+
+ private:
+  struct alignas(Strided) Storage {
+    std::byte bytes[sizeof(Strided)];
+  };
+  static Strided& of(Storage& storage) { return *reinterpret_cast<Strided*>(storage.bytes); }
+  static const Strided& of(const Storage& storage) { return *reinterpret_cast<const Strided*>(storage.bytes); }
+
+  Storage source_, destination_;
 };
 
 }  // namespace grapnel::armci

@@ -25,32 +25,36 @@ struct StridedCall {
   const void* scale = nullptr;
 };
 
-/// Hands the transfer, with its shapes on the stack, to `run`.
+Status add_arithmetic(const StridedCall& call, rma::Rma::StridedTransfer& what) {
+  if (!is_accumulate_type(call.type)) return bad_accumulate_type(call.type);
+  // Both sides have the caller's one counts[0]; the core validates the shapes themselves.
+  const int row_bytes = call.shapes.counts[0];
+  if (row_bytes < 0) return negative("counts[0]", row_bytes);
+  const auto how = rma::Rma::arithmetic(element_of(call.type), call.scale, static_cast<std::size_t>(row_bytes));
+  if (!how) return how.status();
+  what.arithmetic = *how;
+  return {};
+}
+
+/// Hands the transfer, with its shapes on the stack, to `run`. Inline, so that the call's description stays in
+/// registers.
 template <typename Run>
-Status with_transfer(const StridedCall& call, Run run) {
+[[gnu::always_inline]] inline Status with_transfer(const StridedCall& call, const Run& run) {
   GRAPNEL_TRY(call.shapes.check());
-  const Shape source = call.shapes.source(), destination = call.shapes.destination();
+  const Shapes shapes(call.shapes);
   const bool from_target = call.kind == OperationKind::get;
   rma::Rma::StridedTransfer what;
   what.kind = call.kind;
   what.local = from_target ? call.destination : call.source;
-  what.local_shape = from_target ? &*destination : &*source;
+  what.local_shape = from_target ? &shapes.destination() : &shapes.source();
   what.remote = from_target ? call.source : call.destination;
-  what.remote_shape = from_target ? &*source : &*destination;
+  what.remote_shape = from_target ? &shapes.source() : &shapes.destination();
   what.target = Rank{call.proc};
-  if (call.kind == OperationKind::accumulate) {
-    if (!is_accumulate_type(call.type)) return bad_accumulate_type(call.type);
-    // Both sides have the caller's one counts[0]; the core validates the shapes themselves.
-    const int row_bytes = call.shapes.counts[0];
-    if (row_bytes < 0) return negative("counts[0]", row_bytes);
-    const auto how = rma::Rma::arithmetic(element_of(call.type), call.scale, static_cast<std::size_t>(row_bytes));
-    if (!how) return how.status();
-    what.arithmetic = *how;
-  }
+  if (call.kind == OperationKind::accumulate) GRAPNEL_TRY(add_arithmetic(call, what));
   return run(what);
 }
 
-int transfer(const char* name, const StridedCall& call) {
+[[gnu::always_inline]] inline int transfer(const char* name, const StridedCall& call) {
   return answer(name, [&](Job& job) {
     return with_transfer(call, [&](const rma::Rma::StridedTransfer& what) { return job.rma->transfer(what); });
   });
@@ -68,8 +72,9 @@ int start(const char* name, const StridedCall& call, armci_hdl_t* handle) {
 int put_and_flag(const char* name, const StridedCall& call, int* flag, int value) {
   return answer(name, [&](Job& job) -> Status {
     GRAPNEL_TRY(call.shapes.check());
-    return job.runtime->put_and_signal(call.source, *call.shapes.source(), call.destination, *call.shapes.destination(),
-                                       flag, value, Rank{call.proc});
+    const Shapes shapes(call.shapes);
+    return job.runtime->put_and_signal(call.source, shapes.source(), call.destination, shapes.destination(), flag,
+                                       value, Rank{call.proc});
   });
 }
 
