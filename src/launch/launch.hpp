@@ -101,7 +101,7 @@ class Launch {
   /// From now on `tell` runs, in a thread of its own and at once, when a rank of this node dies: in the leader's
   /// process, or, when it was the leader, in all others'. The job goes on for a moment only. Empty: no more, once it
   /// returns.
-  virtual void at_death(std::function<void(Rank)>) {}
+  virtual void at_death(const std::function<void(Rank)>&) {}
 
   /// Ends the whole job with `why` as its one message. Does not return.
   [[noreturn]] virtual void abort(int exit_code, const std::string& why) = 0;

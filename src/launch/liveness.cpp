@@ -71,9 +71,9 @@ void Liveness::say_goodbye() {
   }
 }
 
-void Liveness::at_death(std::function<void(Rank)> tell) {
+void Liveness::at_death(const std::function<void(Rank)>& tell) {
   const std::lock_guard guard(tell_mutex_);
-  tell_ = std::move(tell);
+  tell_ = tell;
 }
 
 void Liveness::launcher_is_gone() { raise_flag(launcher_gone_); }

@@ -75,7 +75,7 @@ class Liveness {
   Liveness& operator=(const Liveness&) = delete;
 
   /// Launch::at_death. Any thread.
-  void at_death(std::function<void(Rank)> tell);
+  void at_death(const std::function<void(Rank)>& tell);
 
   /// From now on this process's end is no death. Any thread.
   void say_goodbye();

@@ -143,8 +143,8 @@ Status NodeLaunch::health() {
   return Status(Code::peer_dead, describe_death(dead));
 }
 
-void NodeLaunch::at_death(std::function<void(Rank)> tell) {
-  if (liveness_) liveness_->at_death(std::move(tell));
+void NodeLaunch::at_death(const std::function<void(Rank)>& tell) {
+  if (liveness_) liveness_->at_death(tell);
 }
 
 std::optional<Rank> NodeLaunch::dead() const {

@@ -42,7 +42,7 @@ class NodeLaunch : public Launch {
   Result<os::Descriptor> receive_descriptor(std::uint64_t tag) override;
   Status health() override;
   std::optional<Rank> dead() const override;
-  void at_death(std::function<void(Rank)> tell) override;
+  void at_death(const std::function<void(Rank)>& tell) override;
 
  protected:
   explicit NodeLaunch(os::Host& host) : host_(host) {}
