@@ -29,6 +29,7 @@
 #include <string>
 #include <vector>
 
+#include "grapnel/barrier.hpp"
 #include "grapnel/element.hpp"
 #include "grapnel/export.hpp"
 #include "grapnel/group.hpp"
@@ -180,6 +181,7 @@ class GRAPNEL_API Runtime {
   /// To all members.
   Status fence(const Group& group);
   Status fence_all();
+  // GRAPNEL_FENCE, GRAPNEL_FENCE_WINDOW, GRAPNEL_BARRIER and GRAPNEL_BARRIER_FANOUT choose how; `start` reads them.
   /// Collective: everybody's fence_all, and everybody has arrived; in fewer messages than the two (docs/barrier.md).
   Status barrier();
   /// The same in two steps, to compute in between: the others' barriers go on meanwhile. What is written in between
@@ -194,6 +196,17 @@ class GRAPNEL_API Runtime {
   Status begin_barrier(const Group& group);
   Result<bool> test_barrier(const Group& group);
   Status end_barrier(const Group& group);
+  /// Collective: a function by which barriers join payloads (grapnel/barrier.hpp), the same in all ranks. A barrier of
+  /// all ranks. unavailable, on all ranks: there are kMostCombines of them.
+  Result<CombineId> add_combine(Combine combine);
+  /// A barrier, to which every member brings a payload of its own length (none counts as nothing brought): what all of
+  /// them join to. Errors: as `barrier`; invalid_argument (a function that was not added; a payload, or what this
+  /// node's make together, over kMostBarrierPayload), unavailable: 64 groups of this node have payloads.
+  Result<Bytes> barrier_with(CombineId combine, ByteView payload);
+  Result<Bytes> barrier_with(const Group& group, CombineId combine, ByteView payload);
+  /// The same in two steps; after `test_barrier` or `end_barrier`, `joined` has the result until the next begin.
+  Status begin_barrier_with(const Group& group, CombineId combine, ByteView payload);
+  Bytes joined(const Group& group) const;
   /// The group needs its barrier no more; every member says so, and none waits for another. It may be used again.
   Status release(const Group& group);
 

@@ -36,6 +36,10 @@ class InprocLaunch : public Launch {
   NodeMemory& node_memory() override { return node_memory_; }
   os::AddressPool& pool() override { return *share().pool; }
   Status health() override { return world_.health(); }
+  std::optional<Rank> dead() const override {
+    const int dead = world_.dead_rank_.load(std::memory_order_acquire);  // pairs with the store in `kill`
+    return dead < 0 ? std::nullopt : std::optional(Rank(dead));
+  }
 
   Status publish(std::string_view key, ByteView value) override;
   Status fence() override;

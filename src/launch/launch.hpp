@@ -7,7 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -94,6 +96,12 @@ class Launch {
 
   /// ok, or peer_dead naming who died. One load; any thread.
   virtual Status health() = 0;
+  /// Who died, where `health` says that somebody did and this node knows who. One load; any thread.
+  virtual std::optional<Rank> dead() const { return {}; }
+  /// From now on `tell` runs, in a thread of its own and at once, when a rank of this node dies: in the leader's
+  /// process, or, when it was the leader, in all others'. The job goes on for a moment only. Empty: no more, once it
+  /// returns.
+  virtual void at_death(const std::function<void(Rank)>&) {}
 
   /// Ends the whole job with `why` as its one message. Does not return.
   [[noreturn]] virtual void abort(int exit_code, const std::string& why) = 0;

@@ -71,6 +71,11 @@ void Liveness::say_goodbye() {
   }
 }
 
+void Liveness::at_death(const std::function<void(Rank)>& tell) {
+  const std::lock_guard guard(tell_mutex_);
+  tell_ = tell;
+}
+
 void Liveness::launcher_is_gone() { raise_flag(launcher_gone_); }
 
 void Liveness::watch() {
@@ -122,6 +127,10 @@ void Liveness::after_death(Rank rank) {
   words_.dead.compare_exchange_strong(none, static_cast<std::uint32_t>(rank) + 1, std::memory_order_acq_rel);
   const std::string why = describe_death(words_.dead.load(std::memory_order_acquire));
   base::log_info("{}", why);
+  {
+    const std::lock_guard guard(tell_mutex_);
+    if (tell_) tell_(rank);
+  }
   const bool told = words_.announced.load(std::memory_order_acquire) != 0;
   if (interrupted_within(told ? kFollow_ns / 2 : kGrace_ns)) {
     if (is_raised(launcher_gone_)) after_launcher();

@@ -6,7 +6,8 @@
 // costs nothing until something happens.
 //
 // After a death:
-//   1. the watcher writes the dead rank into node memory, where `health` reads it (waiters look every 250 ms at most);
+//   1. the watcher writes the dead rank into node memory, where `health` reads it (waiters look every 250 ms at most),
+//      and lets the layers above say what it held (Launch::at_death);
 //   2. the launcher has kGrace_ns to end the job with its own message;
 //   3. a process that still lives after that ends the job itself; per node one does so with a message, the others
 //      leave a little later without one.
@@ -21,6 +22,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -72,6 +74,9 @@ class Liveness {
   Liveness(const Liveness&) = delete;
   Liveness& operator=(const Liveness&) = delete;
 
+  /// Launch::at_death. Any thread.
+  void at_death(const std::function<void(Rank)>& tell);
+
   /// From now on this process's end is no death. Any thread.
   void say_goodbye();
 
@@ -99,6 +104,8 @@ class Liveness {
   const bool with_rank_0_;
   const EndJob end_job_;
   LauncherSocket launcher_;
+  std::mutex tell_mutex_;
+  std::function<void(Rank)> tell_;  ///< under the mutex, also while it runs
   os::Descriptor stop_;
   os::Descriptor launcher_gone_;
   std::unique_ptr<os::Thread> watcher_;

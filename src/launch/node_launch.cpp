@@ -143,4 +143,15 @@ Status NodeLaunch::health() {
   return Status(Code::peer_dead, describe_death(dead));
 }
 
+void NodeLaunch::at_death(const std::function<void(Rank)>& tell) {
+  if (liveness_) liveness_->at_death(tell);
+}
+
+std::optional<Rank> NodeLaunch::dead() const {
+  const std::uint32_t dead = link_->liveness_words().dead.load(std::memory_order_acquire);  // partner: as in `health`
+  if (dead == 0 || dead == kLauncherGone) [[likely]]
+    return {};
+  return Rank(static_cast<int>(dead) - 1);
+}
+
 }  // namespace grapnel::launch

@@ -41,6 +41,8 @@ class NodeLaunch : public Launch {
   Status send_descriptor(Rank to, std::uint64_t tag, const os::Descriptor& descriptor) override;
   Result<os::Descriptor> receive_descriptor(std::uint64_t tag) override;
   Status health() override;
+  std::optional<Rank> dead() const override;
+  void at_death(const std::function<void(Rank)>& tell) override;
 
  protected:
   explicit NodeLaunch(os::Host& host) : host_(host) {}

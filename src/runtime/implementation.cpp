@@ -36,6 +36,7 @@ Result<std::unique_ptr<Runtime::Implementation>> Runtime::Implementation::build(
   self->locks = std::make_unique<sync::Locks>(self->config, launch, *self->waiting, client, self->server.get());
   self->notifications = std::make_unique<sync::Notifications>(launch, *self->waiting, client, *self->rma);
   if (self->server) GRAPNEL_TRY(self->start_server());
+  launch.at_death([locks = self->locks.get()](Rank dead) { locks->after_death(dead); });
   return self;
 }
 
@@ -94,6 +95,7 @@ Status Runtime::Implementation::start_server() {
 }
 
 Runtime::Implementation::~Implementation() {
+  if (launch) launch->at_death({});
   // The server's handlers work on everything above it: it ends first.
   if (server) server->stop();
   if (rma && client) rma->forget_remote_keys();

@@ -203,6 +203,35 @@ Status Runtime::end_barrier(const Group& group) {
   const auto members = Implementation::sound(group, "end_barrier");
   return members ? implementation_->barriers->end(**members) : members.status();
 }
+Result<CombineId> Runtime::add_combine(Combine combine) {
+  if (combine == nullptr) return Status(Code::invalid_argument, "add_combine: no function was given");
+  const auto number = implementation_->barriers->add_combine(combine);
+  if (!number) return number.status();
+  GRAPNEL_TRY(barrier());  // servers join for ranks of their node that may be ahead of their own process
+  return CombineId(*number);
+}
+Result<Bytes> Runtime::barrier_with(CombineId combine, ByteView payload) {
+  return barrier_with(implementation_->world, combine, payload);
+}
+Result<Bytes> Runtime::barrier_with(const Group& group, CombineId combine, ByteView payload) {
+  GRAPNEL_TRY(begin_barrier_with(group, combine, payload));
+  GRAPNEL_TRY(end_barrier(group));
+  return joined(group);
+}
+Status Runtime::begin_barrier_with(const Group& group, CombineId combine, ByteView payload) {
+  const auto members = Implementation::sound(group, "begin_barrier_with");
+  if (!members) return members.status();
+  if (combine == CombineId::none) {
+    return Status(Code::invalid_argument, "a barrier with payloads needs a function that add_combine has taken");
+  }
+  return implementation_->barriers->begin(**members, {static_cast<std::uint32_t>(combine), payload});
+}
+Bytes Runtime::joined(const Group& group) const {
+  const auto members = Implementation::sound(group, "joined");
+  if (!members) return {};
+  const ByteView all = implementation_->barriers->joined(**members);
+  return {all.begin(), all.end()};
+}
 Status Runtime::release(const Group& group) {
   const auto members = Implementation::sound(group, "release");
   return members ? implementation_->barriers->release(**members) : members.status();

@@ -50,6 +50,9 @@ Status Barriers::begin(const launch::Group& group, const Contribution& contribut
     return Status(Code::invalid_argument, fmt::format("a barrier carries {} bytes per rank, not {}",
                                                       Contribution::kMostBytes, contribution.payload.size()));
   }
+  if (contribution.combine != 0 && combines_.find(contribution.combine) == nullptr) {
+    return Status(Code::invalid_argument, "no function to join a barrier's payloads has been added by this name");
+  }
   // First, because it may fail; nothing has begun then.
   if (contribution.combine != 0) GRAPNEL_TRY(contribute(mine, contribution));
   if (client_ != nullptr) {
@@ -70,7 +73,8 @@ Status Barriers::contribute(Membership& mine, const Contribution& contribution) 
   const auto area_or = words_.payload_area(*mine.entry);
   if (!area_or) return area_or.status();
   PayloadArea& area = **area_or;
-  return words_.with_area(area, [&] {
+  Status outcome;
+  GRAPNEL_TRY(words_.with_area(area, [&] {
     mine.entry->combine.store(contribution.combine, std::memory_order_relaxed);  // ordered by `arrived`
     const std::uint32_t bytes = area.in_bytes.load(std::memory_order_relaxed);   // ordered by the area's lock
     Bytes joined(area.in, area.in + bytes);
@@ -79,9 +83,15 @@ Status Barriers::contribute(Membership& mine, const Contribution& contribution) 
     } else if (!contribution.payload.empty()) {
       combines_.find(contribution.combine)(joined, contribution.payload);
     }
+    if (joined.size() > Contribution::kMostBytes) {
+      outcome = Status(Code::invalid_argument, fmt::format("a barrier's payloads join to {} bytes, {} at most",
+                                                           joined.size(), Contribution::kMostBytes));
+      return;
+    }
     std::copy(joined.begin(), joined.end(), area.in);
     area.in_bytes.store(static_cast<std::uint32_t>(joined.size()), std::memory_order_relaxed);
-  });
+  }));
+  return outcome;
 }
 
 Status Barriers::arrive(Membership& mine) {

@@ -60,8 +60,8 @@ class Barriers {
   Status open_world(const launch::Group& world);
 
   /// The function that joins two payloads, by number. The same ones in the same order in every rank, before the first
-  /// barrier that carries one. It is called in this process or in the leader's, and keeps nothing.
-  std::uint32_t add_combine(Combine combine) { return combines_.add(combine); }
+  /// barrier that carries one. It is called in this process or in the leader's, and keeps nothing. Errors: unavailable.
+  Result<std::uint32_t> add_combine(Combine combine) { return combines_.add(combine); }
 
   /// `begin` and `end`. Errors: refused (a write of mine was; the barrier took place), unavailable (too many groups),
   /// peer_dead.

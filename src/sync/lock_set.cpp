@@ -1,6 +1,6 @@
 #include "sync/lock_set.hpp"
 
-#include "base/log.hpp"
+#include <algorithm>
 
 namespace grapnel::sync::locks {
 
@@ -9,8 +9,7 @@ Set::Set(launch::Launch& launch, progress::Waiting& waiting, progress::Client* c
     : number_(number),
       ranks_(static_cast<std::size_t>(launch.size())),
       ground_(launch, waiting, client, server, number, count, options),
-      algorithm_(make_algorithm(options.kind, ground_)),
-      mine_(static_cast<std::size_t>(count) * static_cast<std::size_t>(launch.size())) {
+      algorithm_(make_algorithm(options.kind, ground_)) {
   ground_.speak_for(*algorithm_);
 }
 
@@ -27,9 +26,16 @@ LockCounts Set::counts() const {
   return counts;
 }
 
+void Set::place(const std::vector<void*>& parts) {
+  ground_.memory.place(parts);
+  mine_ = ground_.memory.my_holds();
+  usable_ = static_cast<std::uint32_t>(ground_.count);
+}
+
 // ---- names and misuse
 
 Status Set::bad_name(int lock_index, Rank home) const {
+  if (usable_ == 0) return Status(Code::invalid_argument, "this set of locks was destroyed");
   if (lock_index < 0 || lock_index >= ground_.count) {
     return Status(Code::invalid_argument,
                   fmt::format("lock {} does not exist (there are {})", lock_index, ground_.count));
@@ -50,17 +56,17 @@ Status Set::check(const LockId& lock, const Ask& ask) const {
 }
 
 Status Set::claim(const LockId& lock) {
-  std::uint8_t none = kNone;
-  if (mine_[lock.ordinal].compare_exchange_strong(none, kWanted, std::memory_order_relaxed)) return {};
+  Hold found = Hold::none;
+  // acquire: pairs with the release of the thread of this rank that had it last.
+  if (mine_[lock.ordinal].compare_exchange_strong(found, Hold::wanted, std::memory_order_acquire)) return {};
   return Status(Code::invalid_argument, fmt::format("lock {} of rank {} is {} by the caller already", lock.index,
-                                                    index(lock.home), none == kWanted ? "asked for" : "held"));
+                                                    index(lock.home), found == Hold::wanted ? "asked for" : "held"));
 }
 
 bool Set::any_taken() const {
-  for (const auto& mine : mine_) {
-    if (mine.load(std::memory_order_relaxed) != kNone) return true;
-  }
-  return false;
+  // relaxed: a thread that still uses the set while it is destroyed is a mistake that this need not find.
+  return std::any_of(mine_, mine_ + ground_.memory.lock_count(),
+                     [](const auto& mine) { return mine.load(std::memory_order_relaxed) != Hold::none; });
 }
 
 // ---- acquiring
@@ -71,8 +77,8 @@ Status Set::acquire(int lock_index, Rank home, const Ask& ask, Bytes* received) 
   auto& mine = mine_[lock.ordinal];
   // The fast path: no payload, no shared mode to ask about, and free.
   if (ground_.options.payload_bytes == 0 && ask.payload.empty() && !ask.shared &&
-      mine.load(std::memory_order_relaxed) == kNone && algorithm_->take_now(lock, false)) {
-    mine.store(kHeld, std::memory_order_relaxed);
+      mine.load(std::memory_order_acquire) == Hold::none && algorithm_->take_now(lock, false)) {  // as in `claim`
+    mine.store(Hold::held, std::memory_order_relaxed);  // read by this rank only, and after a death
     ground_.statistics.acquisitions.add(1);
     return {};
   }
@@ -117,21 +123,13 @@ Status Set::wait(Acquisition& a, std::uint64_t timeout_ns) {
 }
 
 void Set::got(Acquisition& a, Bytes* received) {
-  mine_[a.lock.ordinal].store(a.shared ? kHeldShared : kHeld, std::memory_order_relaxed);
+  // relaxed: as on the fast path.
+  mine_[a.lock.ordinal].store(a.shared ? Hold::shared : Hold::held, std::memory_order_relaxed);
   Statistics& statistics = ground_.statistics;
   statistics.acquisitions.add(1);
   if (a.came == Came::from_this_node) statistics.local_hand_offs.add(1);
   if (a.came == Came::from_elsewhere) statistics.remote_hand_offs.add(1);
   if (received != nullptr) *received = std::move(a.received);
-}
-
-Status Set::tell_death(const Acquisition& a, const Status& why) {
-  if (why.code() != Code::peer_dead) return why;
-  Status told(Code::peer_dead,
-              fmt::format("{}; rank {} waited for lock {} of rank {} ({}): {}", why.message(), index(ground_.me),
-                          a.lock.index, index(a.lock.home), to_string(ground_.options.kind), algorithm_->describe(a)));
-  base::log_error("{}", told.message());
-  return told;
 }
 
 Result<bool> Set::attempt(int lock_index, Rank home, const Ask& ask, Bytes* received) {
@@ -189,21 +187,20 @@ Result<bool> Set::test(Acquisition& a, Bytes* received) {
 Status Set::release(int lock_index, Rank home, bool shared, ByteView payload) {
   LockId lock;
   if (!name(lock_index, home, lock)) return bad_name(lock_index, home);
-  auto& mine = mine_[lock.ordinal];
-  if (mine.load(std::memory_order_relaxed) != (shared ? kHeldShared : kHeld)) {
+  if (mine_[lock.ordinal].load(std::memory_order_relaxed) != (shared ? Hold::shared : Hold::held)) {  // its own store
     return Status(Code::invalid_argument, fmt::format("lock {} of rank {} is not held{} by the caller", lock_index,
                                                       index(home), shared ? " shared" : ""));
   }
   if (payload.size() > ground_.options.payload_bytes) return check(lock, {.payload = payload});
-  // Before the release: afterwards another thread of this rank may ask for it.
-  mine.store(kNone, std::memory_order_relaxed);
-  return algorithm_->release(lock, shared, payload);
+  Status released = algorithm_->release(lock, shared, payload);
+  drop_claim(lock);  // after: a thread of this rank that asks for it then finds the words of its place at rest
+  return released;
 }
 
 Result<Bytes> Set::successor_payload(int lock_index, Rank home) {
   LockId lock;
   if (!name(lock_index, home, lock)) return bad_name(lock_index, home);
-  if (mine_[lock.ordinal].load(std::memory_order_relaxed) != kHeld) {
+  if (mine_[lock.ordinal].load(std::memory_order_relaxed) != Hold::held) {  // its own store
     return Status(Code::invalid_argument,
                   fmt::format("lock {} of rank {} is not held by the caller", lock_index, index(home)));
   }

@@ -6,7 +6,9 @@
 #pragma once
 
 #include <atomic>
+#include <initializer_list>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "sync/locks/algorithm.hpp"
@@ -32,7 +34,9 @@ class Set {
   LockCounts counts() const;
 
   std::size_t bytes_here() const { return ground_.memory.bytes_here(); }
-  void place(const std::vector<void*>& parts) { ground_.memory.place(parts); }
+  void place(const std::vector<void*>& parts);
+  /// The memory goes: from now on there are no locks.
+  void close() { usable_ = 0; }
 
   /// Waits for the lock; `received` (may be null) gets the last releaser's payload. Errors: invalid_argument (bad index
   /// or home, held or asked for by this rank), unavailable (no shared mode), timed_out, no_memory, peer_dead.
@@ -51,35 +55,48 @@ class Set {
   /// Locks that this rank holds or has asked for; for destruction.
   bool any_taken() const;
 
+  /// Tells of every lock that the dead rank holds as far as this node knows, and who waits for it. The server's thread
+  /// knows the queues of its homes, too.
+  void tell_what_is_held_by(Rank dead, bool as_server);
+
   bool hear(const LockBody& body, ByteView payload, Voice voice);
   progress::Outcome answer(const LockBody& body, ByteView payload, progress::Request& request);
 
  private:
-  enum Mine : std::uint8_t { kNone, kWanted, kHeld, kHeldShared };
-
   bool name(int lock_index, Rank home, LockId& lock) const {
-    const auto count = static_cast<std::uint32_t>(ground_.count);
-    if (static_cast<std::uint32_t>(lock_index) >= count || index(home) >= ranks_) return false;
-    lock = {home, lock_index, index(home) * count + static_cast<std::size_t>(lock_index),
-            ground_.memory.home_words(home, lock_index)};
+    if (static_cast<std::uint32_t>(lock_index) >= usable_ || index(home) >= ranks_) return false;
+    lock = lock_at(lock_index, home);
     return true;
+  }
+  LockId lock_at(int lock_index, Rank home) const {
+    const auto count = static_cast<std::size_t>(ground_.count);
+    return {home, lock_index, index(home) * count + static_cast<std::size_t>(lock_index),
+            ground_.memory.home_words(home, lock_index)};
   }
   Status bad_name(int lock_index, Rank home) const;
   Status check(const LockId& lock, const Ask& ask) const;
   Status claim(const LockId& lock);
   void got(Acquisition& a, Bytes* received);
-  void drop_claim(const LockId& lock) { mine_[lock.ordinal].store(kNone, std::memory_order_relaxed); }
+  // release: pairs with the acquire of the thread of this rank that claims it next.
+  void drop_claim(const LockId& lock) { mine_[lock.ordinal].store(Hold::none, std::memory_order_release); }
   Status wait(Acquisition& a, std::uint64_t timeout_ns);
-  Status tell_death(const Acquisition& a, const Status& why);
 
   Status acquire_slowly(const LockId& lock, const Ask& ask, Bytes* received);
+
+  // lock_deaths.cpp
+  Status tell_death(const Acquisition& a, const Status& why);
+  std::string name_with(std::size_t ordinal, std::initializer_list<Hold> holds, const char* one,
+                        const char* many) const;
+  std::string holders(std::size_t ordinal) const;
+  bool holds(Rank rank, std::size_t ordinal) const;
 
   const std::uint32_t number_;
   const std::size_t ranks_;
   Ground ground_;
   std::unique_ptr<Algorithm> algorithm_;
-  // By ordinal. relaxed throughout: it finds misuse; what excludes is the algorithm.
-  std::vector<std::atomic<std::uint8_t>> mine_;
+  std::uint32_t usable_ = 0;  ///< the count, while the set has its memory
+  // By ordinal, in node memory. It finds misuse; what excludes is the algorithm.
+  std::atomic<Hold>* mine_ = nullptr;
 };
 
 /// The algorithm of a kind. In a job of one node, where there is no server, `server_queue` is a ticket lock.

@@ -38,7 +38,13 @@ void add(LockCounts& sum, const LockCounts& one) {
 
 Locks::Locks(const base::Config& config, launch::Launch& launch, progress::Waiting& waiting, progress::Client* client,
              progress::Server* server)
-    : config_(config), launch_(launch), waiting_(waiting), client_(client), server_(server), closed_(kLockKinds) {}
+    : config_(config),
+      launch_(launch),
+      waiting_(waiting),
+      client_(client),
+      server_(server),
+      told_(launch.node_memory().carve<os::Word>(1).front()),
+      closed_(kLockKinds) {}
 
 Locks::~Locks() = default;
 
@@ -48,6 +54,7 @@ void Locks::add_handlers(progress::Server& server) {
                                           [this](progress::Request& request) { return on_ask(request); }});
   server.handlers().add(kLockTellHandler, {"a lock's message", sizeof(locks::LockBody), kMost, false,
                                            [this](progress::Request& request) { return on_tell(request); }, true});
+  server.add_watcher([this] { return look_for_death(); });
 }
 
 Result<std::shared_ptr<locks::Set>> Locks::prepare(int count, LockOptions options) {
@@ -72,10 +79,31 @@ void Locks::open(std::shared_ptr<locks::Set> set) {
   sets_.emplace(number, std::move(set));
 }
 
-void Locks::close(const locks::Set& set) {
+void Locks::close(locks::Set& set) {
   const std::lock_guard lock(mutex_);
   add(closed_[static_cast<std::size_t>(set.options().kind)], set.counts());
+  set.close();
   sets_.erase(set.number());
+}
+
+bool Locks::look_for_death() {
+  if (const auto dead = launch_.dead(); dead.has_value()) [[unlikely]]
+    tell_locks_of(*dead, true);
+  return false;
+}
+
+void Locks::after_death(Rank dead) {
+  if (server_ != nullptr) {
+    server_->ring();  // its own thread knows most, and looks
+  } else {
+    tell_locks_of(dead, false);
+  }
+}
+
+void Locks::tell_locks_of(Rank dead, bool as_server) {
+  if (told_.exchange(1) != 0) return;
+  const std::shared_lock lock(mutex_);
+  for (const auto& [number, set] : sets_) set->tell_what_is_held_by(dead, as_server);
 }
 
 std::vector<LockCounts> Locks::counts() const {

@@ -44,13 +44,19 @@ class Locks {
   Result<std::shared_ptr<locks::Set>> prepare(int count, LockOptions options);
   void open(std::shared_ptr<locks::Set> set);
   /// Nobody uses the set any more; late messages to it are ignored.
-  void close(const locks::Set& set);
+  void close(locks::Set& set);
+
+  /// A rank of this node died: its locks are told, by one process of the node. Any thread.
+  void after_death(Rank dead);
 
   /// Of this rank, by kind; closed sets included.
   std::vector<LockCounts> counts() const;
 
  private:
   std::shared_ptr<locks::Set> find(std::uint32_t number) const;
+  /// The server's look for a death; once it tells what it knows of the locks that the dead rank held.
+  bool look_for_death();
+  void tell_locks_of(Rank dead, bool as_server);
   progress::Outcome on_ask(progress::Request& request);
   progress::Outcome on_tell(progress::Request& request);
 
@@ -59,6 +65,7 @@ class Locks {
   progress::Waiting& waiting_;
   progress::Client* client_;
   progress::Server* server_;
+  os::Word& told_;                   ///< in node memory: 1 once a process of the node has told of a death
   std::uint32_t next_number_ = 1;    ///< alike in all ranks; never used again
   mutable std::shared_mutex mutex_;  ///< of the next two
   std::map<std::uint32_t, std::shared_ptr<locks::Set>> sets_;

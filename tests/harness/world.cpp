@@ -99,9 +99,14 @@ void run_free(const WorldTest& test, Shape shape) {
 
 // ---- processes ----
 
+std::chrono::seconds deadline() {
+  const char* text = std::getenv("GRAPNEL_TEST_DEADLINE_S");
+  return std::chrono::seconds(text != nullptr ? std::atoi(text) : 60);
+}
+
 void run_processes(const WorldTest& test, Shape shape) {
-  const ProcessOutcome outcome = run_job(shape, {{"GRAPNEL_TEST_BODY", test.suite + "." + test.name}},
-                                         {"/proc/self/exe"}, std::chrono::seconds(60));
+  const ProcessOutcome outcome =
+      run_job(shape, {{"GRAPNEL_TEST_BODY", test.suite + "." + test.name}}, {"/proc/self/exe"}, deadline());
   EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
 }
 

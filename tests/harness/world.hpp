@@ -13,7 +13,8 @@
 //   nodes      processes on virtual nodes, over UCX
 //
 // GRAPNEL_TEST_WORLDS (a comma list of these names) chooses; the ctest entries set it. GRAPNEL_TEST_SEED=s replays one
-// seed. A world that hangs is ended by its deadline, which prints what each rank was doing. A failure names the rank.
+// seed. A world that hangs is ended by its deadline, which prints what each rank was doing; GRAPNEL_TEST_DEADLINE_S is
+// that of processes (60). A failure names the rank.
 #pragma once
 
 #include <gtest/gtest.h>

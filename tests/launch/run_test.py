@@ -225,13 +225,13 @@ class Kill(Case):
             expected = f"grapnel run: rank {victim} was killed by signal 9 (Killed); the job ends\n"
         code, err = self.finish(job)
         self.assertNotEqual(code, 0)
-        self.assertEqual(self.without_ucx_abort(err), expected)
+        self.assertEqual(self.of_the_launcher(err), expected)
 
     # UCX 1.13 sometimes aborts a survivor while it is still connecting to the one that died: an assertion of its own, with
     # a backtrace of its own, beside our message.
     UCX_ABORT = re.compile(r"^(\[[^\]]*:\d+:\d+:\d+\].*|==+( backtrace.*)?| *\d+ +(/|0x).*)\n", re.MULTILINE)
 
-    def without_ucx_abort(self, err):
+    def of_the_launcher(self, err):
         if not re.search(r"(ucp_request|tcp_ep)\.c:\d+ +Assertion", err):
             return err
         print("kill: UCX aborted a survivor that was connecting (docs/transport.md, Limits)", file=sys.stderr)

@@ -6,6 +6,7 @@
 #include "harness/access.hpp"
 #include "harness/world.hpp"
 #include "locks/exercise.hpp"
+#include "sim/sim_world.hpp"
 
 namespace grapnel::test {
 
@@ -74,10 +75,38 @@ WORLD_TEST(LockConformance, MisuseIsAnErrorAndHarmsNothing) {
     } else {
       EXPECT_EQ(shared.code(), Code::unavailable);
     }
+    // What was asked for is neither held nor free to be asked for again.
+    auto request = set.start_lock(1, me);
+    ASSERT_TRUE(request.ok());
+    EXPECT_CODE(Code::invalid_argument, set.unlock(1, me));
+    EXPECT_CODE(Code::invalid_argument, set.lock_for(1, me, base::kMillisecond_ns));
+    EXPECT_CODE(Code::invalid_argument, g.destroy_lock_set(set));
+    EXPECT_OK(set.wait(*request));
+    EXPECT_CODE(Code::invalid_argument, set.wait(*request));
+    EXPECT_CODE(Code::invalid_argument, set.test(*request).status());
+    EXPECT_OK(set.unlock(1, me));
+    EXPECT_OK(g.barrier());
+    // One holder is enough to keep the set, for all.
+    if (index(me) == 0) EXPECT_OK(set.lock(1, Rank{0}));
+    const Status kept = g.destroy_lock_set(set);
+    EXPECT_CODE(Code::invalid_argument, kept);
+    EXPECT_NE(kept.message().find("rank 0 holds or awaits"), std::string::npos) << kept.to_string();
+    if (index(me) == 0) EXPECT_OK(set.unlock(1, Rank{0}));
     EXPECT_OK(g.barrier());
     EXPECT_OK(g.destroy_lock_set(set));
+    // Nothing is left of it but errors.
     EXPECT_CODE(Code::invalid_argument, g.destroy_lock_set(set));
+    EXPECT_CODE(Code::invalid_argument, set.lock(0, me));
+    EXPECT_CODE(Code::invalid_argument, set.unlock(0, me));
+    EXPECT_CODE(Code::invalid_argument, set.try_lock(0, me).status());
+    EXPECT_CODE(Code::invalid_argument, set.start_lock(0, me).status());
   }
+  EXPECT_CODE(Code::invalid_argument, LockSet().lock(0, Rank{0}));
+  EXPECT_OK(g.create_locks(1));
+  EXPECT_CODE(Code::invalid_argument, g.create_locks(1));
+  EXPECT_OK(g.destroy_locks());
+  EXPECT_CODE(Code::invalid_argument, g.destroy_locks());
+  EXPECT_CODE(Code::invalid_argument, g.lock(0, Rank{0}));
   LockOptions too_much;
   too_much.payload_bytes = kMostLockPayload + 1;
   EXPECT_CODE(Code::invalid_argument, g.create_lock_set(1, too_much).status());
@@ -113,6 +142,72 @@ WORLD_TEST_ON(LockConformance, TryAndTimeoutsLeaveTheQueueWhole, shapes_from(2))
       EXPECT_OK(set.unlock(0, home));
       EXPECT_OK(g.barrier());
     }
+    EXPECT_OK(g.destroy_lock_set(set));
+  }
+}
+
+// More often than a rank has records: whoever comes again takes up the place that it left.
+WORLD_TEST_ON(LockConformance, GivingUpOftenTakesNoMoreMemory, (std::vector<Shape>{{3, 1}, {3, 2}})) {
+  for (const LockKind kind : kAllLockKinds) {
+    SCOPED_TRACE(to_string(kind));
+    LockOptions options;
+    options.kind = kind;
+    options.backoff_ns = 500;
+    auto created = g.create_lock_set(1, options);
+    ASSERT_TRUE(created.ok());
+    LockSet set = *created;
+    const Rank home{0};
+    if (index(g.rank()) == 0) EXPECT_OK(set.lock(0, home));
+    EXPECT_OK(g.barrier());
+    for (int i = 0; i < 300 && index(g.rank()) != 0; ++i) {
+      EXPECT_CODE(Code::timed_out, set.lock_for(0, home, base::kMicrosecond_ns));
+    }
+    EXPECT_OK(g.barrier());
+    if (index(g.rank()) == 0) EXPECT_OK(set.unlock(0, home));
+    EXPECT_OK(set.lock(0, home));
+    EXPECT_OK(set.unlock(0, home));
+    EXPECT_OK(g.barrier());
+    EXPECT_OK(g.destroy_lock_set(set));
+  }
+}
+
+// The timeouts sweep over the moment of the release: some end before the grant, some after, some while it is under way.
+WORLD_TEST_ON(LockConformance, GrantsAndTimeoutsCross, (std::vector<Shape>{{2, 1}, {2, 2}, {3, 2}, {5, 2}})) {
+  os::Host& host = *RuntimeAccess::parts(g).host;
+  const bool holds = index(g.rank()) == 0;
+  for (const LockKind kind : kAllLockKinds) {
+    SCOPED_TRACE(to_string(kind));
+    LockOptions options;
+    options.kind = kind;
+    options.backoff_ns = 500;
+    options.backoff_most_ns = 4 * base::kMicrosecond_ns;
+    auto created = g.create_lock_set(1, options);
+    ASSERT_TRUE(created.ok());
+    LockSet set = *created;
+    const Rank home{g.size() - 1};
+    int gave_up = 0, got = 0;
+    for (std::uint64_t step = 0; step < 24; ++step) {
+      if (holds) EXPECT_OK(set.lock(0, home));
+      EXPECT_OK(g.barrier());
+      if (holds) {
+        sim::pass_time(host, 30 * base::kMicrosecond_ns);
+        EXPECT_OK(set.unlock(0, home));
+      } else {
+        // From long before the release to long after it.
+        const Status taken =
+            set.lock_for(0, home, step == 23 ? 20 * base::kSecond_ns : step * 5 * base::kMicrosecond_ns);
+        EXPECT_TRUE(taken.ok() || taken.code() == Code::timed_out) << taken.to_string();
+        ++(taken.ok() ? got : gave_up);
+        if (taken.ok()) EXPECT_OK(set.unlock(0, home));
+      }
+      EXPECT_OK(g.barrier());
+      // Nobody is kept out by a place that was left.
+      EXPECT_OK(set.lock(0, home));
+      EXPECT_OK(set.unlock(0, home));
+      EXPECT_OK(g.barrier());
+    }
+    EXPECT_TRUE(holds || got > 0);
+    EXPECT_EQ(got + gave_up, holds ? 0 : 24);
     EXPECT_OK(g.destroy_lock_set(set));
   }
 }

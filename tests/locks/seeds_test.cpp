@@ -20,7 +20,8 @@ TEST_P(LockSeeds, KeepWhatALockPromises) {
   for (const std::uint64_t seed : sim::seeds(seeds_per_kind())) {
     const std::string complaint = exercise_in_sim(GetParam(), seed);
     ASSERT_TRUE(complaint.empty() && !HasFailure())
-        << complaint << "\nreplay: GRAPNEL_TEST_SEED=" << seed << " and this test's --gtest_filter";
+        << complaint << "\nreplay: GRAPNEL_TEST_SEED=" << seed << " tests/lock_seeds_test --gtest_filter='*/"
+        << to_string(GetParam()) << "'   (in the build folder)";
   }
 }
 

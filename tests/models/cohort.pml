@@ -9,6 +9,9 @@
 #ifndef ROUNDS
 #define ROUNDS 2
 #endif
+#ifndef GIVER_ROUNDS      /* of rank 1, which may give up, and takes up what it left */
+#define GIVER_ROUNDS 1
+#endif
 #define MEMBERS 2
 #define NODE_OF(member) (member)
 #define SENDERS 5
@@ -115,8 +118,8 @@ inline q_release(q_n, q_link, q_gone, q_passed) {
 }
 
 proctype rank(byte r; byte rounds; bool may_give_up) {
-  byte round, place, old, behind, link, gone, mine, n, m;
-  bool give, got, passed, holds, whole;
+  byte round, place, old, behind, link, gone, mine, left, n, m;
+  bool give, got, passed, holds, whole, waits;
   n = NODE_OF_RANK(r);
   m = n;
   do
@@ -125,25 +128,30 @@ proctype rank(byte r; byte rounds; bool may_give_up) {
      if
      :: atomic { q_tail[n] == 0 -> q_tail[n] = BARE };              /* take_if_free */
         q_owner[n] = BARE; holds = true
-     :: atomic { q_tail[n] != 0 ->                                  /* enter: take_record, tail.exchange */
+     :: atomic { left != 0 && q_state[left] == Q_GAVE_UP ->         /* enter: NodeQueue::take_up */
+          mine = left; left = 0; q_state[mine] = Q_WAITING; waits = true }
+     :: atomic { q_tail[n] != 0 && (left == 0 || q_state[left] != Q_GAVE_UP) ->   /* enter: take_record, tail.exchange */
           if
           :: !in_use[RECORD(r, 0)] -> mine = RECORD(r, 0)
           :: else -> mine = RECORD(r, 1); assert(!in_use[mine])
           fi;
+          left = 0;                                                 /* what it left was skipped */
           in_use[mine] = true; q_next[mine] = 0; q_state[mine] = Q_WAITING;
           gone = q_tail[n]; q_tail[n] = mine };
         atomic { link = Q_NEXT(n, gone); Q_NEXT(n, gone) = mine };  /* enter: next.exchange */
         if
         :: link == Q_RELEASED -> retire(n, gone); q_owner[n] = mine; holds = true
-        :: else ->
-           if
-           :: q_state[mine] >= Q_BARE ->                            /* wait */
-              q_owner[n] = mine; holds = true; whole = (q_state[mine] == Q_WHOLE)
-           :: atomic { may_give_up && q_state[mine] == Q_WAITING ->
-                q_state[mine] = Q_GAVE_UP }                         /* leave */
-           fi
+        :: else -> waits = true
         fi
      fi;
+     if
+     :: waits && q_state[mine] >= Q_BARE ->                         /* wait */
+        q_owner[n] = mine; holds = true; whole = (q_state[mine] == Q_WHOLE)
+     :: atomic { waits && may_give_up && q_state[mine] == Q_WAITING ->
+          q_state[mine] = Q_GAVE_UP; left = mine }                  /* leave */
+     :: !waits
+     fi;
+     waits = false;
      link = 0; gone = 0; mine = 0;
      if
      :: holds && whole -> got = true                                /* Cohort::advance: passed with the node's place */
@@ -183,6 +191,6 @@ proctype rank(byte r; byte rounds; bool may_give_up) {
 init {
   atomic {
     run server(0); run server(1);
-    run rank(0, ROUNDS, false); run rank(1, 1, true); run rank(2, 1, true)
+    run rank(0, ROUNDS, false); run rank(1, GIVER_ROUNDS, true); run rank(2, 1, true)
   }
 }

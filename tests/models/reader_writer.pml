@@ -20,7 +20,7 @@
 mtype = { WANT_SHARED, WANT_SOLE, GIVE_BACK, GRANT, GRANT_SHARED, RECALL };  /* Verb */
 mtype = { NOTHING, SHARED, SOLE };                                           /* Grant */
 
-/* ReaderWriter::View, by node */
+/* ReaderWriterView, by node */
 byte readers[2], waiting[2], phase[2];
 bool writer[2], writer_waits[2], asked_shared[2], asked_sole[2], recalled[2];
 mtype grant[2] = NOTHING;
@@ -37,7 +37,7 @@ chan wire[2 * SENDERS] = [4] of { mtype, byte, bool };   /* by sender and node; 
 #define WIRE(sender, node) wire[2 * (sender) + (node)]
 #define OPEN(n) (!writer[n] && !writer_waits[n] && grant[n] == SHARED && !recalled[n])
 
-/* View::admit_waiting */
+/* ReaderWriterView::admit_waiting */
 inline admit_waiting(w_n) {
   readers[w_n] = readers[w_n] + waiting[w_n];
   waiting[w_n] = 0;

@@ -342,7 +342,9 @@ void merge_lists(Bytes& into, ByteView from) {
 WORLD_TEST(BarrierPayload, IsJoinedOfEveryRankOnce) {
   sync::Barriers& barriers = *RuntimeAccess::parts(g).barriers;
   const launch::Group& world = *GroupAccess::of(g.world());
-  const std::uint32_t add = barriers.add_combine(add_numbers), merge = barriers.add_combine(merge_lists);
+  const auto added = g.add_combine(add_numbers), merged = g.add_combine(merge_lists);
+  ASSERT_TRUE(added.ok() && merged.ok());
+  const auto add = static_cast<std::uint32_t>(*added), merge = static_cast<std::uint32_t>(*merged);
   const auto memory = g.allocate(Slots::bytes(g));
   ASSERT_TRUE(memory.ok());
   const Slots slots{g, *memory};
@@ -376,6 +378,51 @@ WORLD_TEST(BarrierPayload, IsJoinedOfEveryRankOnce) {
   const Bytes long_one(sync::Contribution::kMostBytes + 1);
   EXPECT_CODE(Code::invalid_argument, barriers.begin(world, {merge, long_one}));
   EXPECT_OK(g.free(*memory));
+}
+
+// The same by the public interface: for all, for groups that overlap, and in two steps; and what it refuses.
+WORLD_TEST(BarrierPayload, IsThereForPrograms) {
+  const auto add = g.add_combine(add_numbers);
+  ASSERT_TRUE(add.ok()) << add.status().to_string();
+  const int me = static_cast<int>(index(g.rank()));
+  const auto sum_of = [](const Result<Bytes>& all) {
+    EXPECT_OK(all.status());
+    std::uint64_t sum = 0;
+    if (all.ok() && all->size() == sizeof sum) std::memcpy(&sum, all->data(), sizeof sum);
+    return sum;
+  };
+  const std::uint64_t mine = std::uint64_t{1} << (4 * me);
+  const ByteView bytes = std::as_bytes(std::span(&mine, 1));
+  std::uint64_t everybody = 0;
+  for (int rank = 0; rank < g.size(); ++rank) everybody += std::uint64_t{1} << (4 * rank);
+  for (int round = 0; round < 3; ++round) EXPECT_EQ(sum_of(g.barrier_with(*add, bytes)), everybody);
+  // Only the last rank brings anything.
+  const bool last = me + 1 == g.size();
+  EXPECT_EQ(sum_of(g.barrier_with(*add, last ? bytes : ByteView())), std::uint64_t{1} << (4 * (g.size() - 1)));
+
+  // This rank's neighbours to both sides, as far as there are any: every pair overlaps with the next.
+  for (int low = 0; low + 1 < g.size(); ++low) {
+    if (me != low && me != low + 1) continue;
+    const Rank pair[] = {Rank{low}, Rank{low + 1}};
+    const auto group = g.make_group(pair);
+    ASSERT_TRUE(group.ok());
+    ASSERT_OK(g.begin_barrier_with(*group, *add, bytes));
+    bool over = false;
+    for (int look = 0; look < 3 && !over; ++look) {
+      const auto tested = g.test_barrier(*group);
+      ASSERT_OK(tested.status());
+      over = *tested;
+    }
+    if (!over) ASSERT_OK(g.end_barrier(*group));
+    EXPECT_EQ(sum_of(g.joined(*group)), (std::uint64_t{1} << (4 * low)) * 17);
+    ASSERT_OK(g.release(*group));
+  }
+  EXPECT_OK(g.barrier());
+  EXPECT_CODE(Code::invalid_argument, g.barrier_with(*add, Bytes(kMostBarrierPayload + 1)).status());
+  EXPECT_CODE(Code::invalid_argument, g.barrier_with(CombineId::none, bytes).status());
+  EXPECT_CODE(Code::invalid_argument, g.barrier_with(CombineId{kMostCombines}, bytes).status());
+  EXPECT_CODE(Code::invalid_argument, g.add_combine(nullptr).status());
+  EXPECT_OK(g.barrier());
 }
 
 }  // namespace grapnel::test

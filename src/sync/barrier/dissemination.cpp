@@ -1,6 +1,7 @@
 // The dissemination: a barrier between nodes that sums up what they carry. See schedule.hpp.
 #include <utility>
 
+#include "base/check.hpp"
 #include "sync/barrier/meeting.hpp"
 
 namespace grapnel::sync {
@@ -68,6 +69,8 @@ void Meeting::add(Sum& sum, const Tally& tally, ByteView payload) const {
     sum.payload.assign(payload.begin(), payload.end());
   } else {
     combine_(sum.payload, payload);
+    GRAPNEL_CHECK(sum.payload.size() <= kMostBarrierPayload, "a barrier's payloads join to {} bytes, {} at most",
+                  sum.payload.size(), kMostBarrierPayload);
   }
 }
 

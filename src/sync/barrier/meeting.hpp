@@ -24,6 +24,7 @@
 #include <tuple>
 #include <vector>
 
+#include "grapnel/barrier.hpp"
 #include "grapnel/status.hpp"
 #include "grapnel/types.hpp"
 #include "sync/barrier/messages.hpp"
@@ -31,10 +32,6 @@
 #include "sync/barrier/schedule.hpp"
 
 namespace grapnel::sync {
-
-/// Joins a payload onto another: associative and commutative; the result takes PayloadArea::kMostBytes at most. An
-/// empty payload is joined by nobody.
-using Combine = void (*)(Bytes& into, ByteView from);
 
 /// A group as its barriers need it. Immutable.
 struct Roster {

@@ -1,5 +1,7 @@
 #include "sync/barrier/server.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/check.hpp"
@@ -7,9 +9,12 @@
 
 namespace grapnel::sync {
 
-std::uint32_t Combines::add(Combine combine) {
+Result<std::uint32_t> Combines::add(Combine combine) {
   const std::uint32_t number = used_.fetch_add(1);
-  GRAPNEL_CHECK(number < kMost, "more than {} functions to join payloads", kMost);
+  if (number >= kMost) {
+    used_.fetch_sub(1);
+    return Status(Code::unavailable, fmt::format("there are {} functions to join payloads already", kMost));
+  }
   functions_[number].store(combine);
   return number + 1;
 }
@@ -139,6 +144,7 @@ void BarrierServer::launch_meeting(std::uint32_t number) {
   Bytes payload;
   const std::uint32_t combine = entry.combine.load(std::memory_order_relaxed);
   if (combine != 0) {
+    GRAPNEL_CHECK(combines_.find(combine) != nullptr, "this rank has not added function {} to join payloads", combine);
     PayloadArea& area = *words_.find_payload_area(entry);
     const std::size_t bytes = area.in_bytes.exchange(0, std::memory_order_relaxed);
     payload.assign(area.in, area.in + bytes);
@@ -172,7 +178,6 @@ void BarrierServer::end(const Name&, Meeting& meeting) {
   if (entry.combine.load(std::memory_order_relaxed) != 0) {
     PayloadArea& area = *words_.find_payload_area(entry);
     const Bytes& payload = meeting.payload();
-    GRAPNEL_CHECK(payload.size() <= PayloadArea::kMostBytes, "joined payloads of {} bytes", payload.size());
     std::copy(payload.begin(), payload.end(), area.out);
     area.out_bytes.store(static_cast<std::uint32_t>(payload.size()), std::memory_order_relaxed);
   }

@@ -27,9 +27,10 @@ namespace grapnel::sync {
 /// The functions that join payloads, by number; alike in all ranks, because the leader's process joins for the others.
 class Combines {
  public:
-  static constexpr std::uint32_t kMost = 16;
-  /// The same functions in the same order in every rank, each before its first use. Answers its number, from 1.
-  std::uint32_t add(Combine combine);
+  static constexpr std::uint32_t kMost = kMostCombines;
+  /// The same functions in the same order in every rank, each before its first use. Answers its number, from 1. Errors:
+  /// unavailable.
+  Result<std::uint32_t> add(Combine combine);
   /// Null for 0 and for what nobody added.
   Combine find(std::uint32_t number) const;
 

@@ -24,6 +24,7 @@
 #include <functional>
 #include <span>
 
+#include "grapnel/barrier.hpp"
 #include "grapnel/status.hpp"
 #include "launch/launch.hpp"
 #include "os/host.hpp"
@@ -50,7 +51,7 @@ struct alignas(64) BarrierEntry {
 
 /// Payloads of the local ranks, joined; and the result of all nodes.
 struct alignas(64) PayloadArea {
-  static constexpr std::size_t kMostBytes = 4096;
+  static constexpr std::size_t kMostBytes = kMostBarrierPayload;
   os::Word lock;  ///< 1: somebody joins his payload
   os::Word in_bytes;
   os::Word out_bytes;

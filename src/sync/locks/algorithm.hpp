@@ -47,7 +47,7 @@ struct Acquisition {
 
   // The algorithm's own.
   int stage = 0;
-  std::uint32_t ticket = 0;
+  std::uint32_t ticket = 0;  ///< or phase, or failed tries
   std::uint32_t record = 0;
   std::uint64_t before = 0;  ///< whom it waits behind
   std::unique_ptr<Answer> answer;
@@ -87,8 +87,11 @@ class Algorithm {
   virtual progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload,
                                    progress::Request& request) = 0;
 
-  /// Who holds the lock and who is before `a`, as far as it is known here: for the message of a job that ends.
+  /// Who holds the lock or is before `a`, as far as it is known here: for the message of a job that ends.
   virtual std::string describe(const Acquisition& a) = 0;
+  /// The home's server, for the same message, where `holder` has died: that it holds the lock, and who waits; empty
+  /// where it does not, or where the home does not know.
+  virtual std::string queue_behind(const LockId&, Rank) { return {}; }
 };
 
 }  // namespace grapnel::sync::locks

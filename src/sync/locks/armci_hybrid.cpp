@@ -75,6 +75,7 @@ progress::Outcome ArmciHybrid::answer(const LockId& lock, const LockBody& body, 
   if (body.verb == Verb::attempt) {
     LockBody said = body;
     said.flag = booth_.take_if_free(words, request.origin) ? kFree : kCancelled;
+    said.other = words.holder.load();
     ground_.answer(request, said, said.flag == kFree ? ground_.memory.kept(&words, 0) : Bytes());
     return progress::Outcome::done;
   }
@@ -82,6 +83,7 @@ progress::Outcome ArmciHybrid::answer(const LockId& lock, const LockBody& body, 
   words.away.fetch_add(1);
   away_[lock.ordinal].push_back({booth_.take(words), request.origin, request.token});
   serve_away(lock);
+  if (const auto found = away_.find(lock.ordinal); found != away_.end()) found->second.back().waits = true;
   return progress::Outcome::done;
 }
 
@@ -106,7 +108,7 @@ void ArmciHybrid::serve_away(const LockId& lock) {
 void ArmciHybrid::grant(const LockId& lock, const Waiter& waiter) {
   TicketWords& words = booth_.words(lock);
   LockBody said = ground_.body(Verb::enqueue, lock);
-  said.flag = kHandedOver;
+  said.flag = waiter.waits ? kHandedOver : kFree;
   said.other = words.holder.exchange(TicketBooth::mark(waiter.rank));
   ground_.answer_later(waiter.rank, waiter.token, said, ground_.memory.kept(&words, 0));
 }
@@ -122,6 +124,18 @@ void ArmciHybrid::cancel(const LockId& lock, std::uint64_t rank) {
     ground_.answer_later(waiter.rank, waiter.token, said, {});
     return;
   }
+}
+
+std::string ArmciHybrid::queue_behind(const LockId& lock, Rank holder) {
+  if (!booth_.is_held_by(booth_.words(lock), holder)) return {};
+  std::vector<Rank> ranks;
+  if (const auto found = away_.find(lock.ordinal); found != away_.end()) {
+    for (const Waiter& waiter : found->second) {
+      if (!waiter.gave_up) ranks.push_back(waiter.rank);
+    }
+  }
+  return fmt::format("its ticket is rank {}'s; in its home's queue: {}", index(holder),
+                     ranks.empty() ? "nobody" : ground_.name_of(ranks));
 }
 
 bool ArmciHybrid::hear(const LockId& lock, const LockBody& body, ByteView payload, Voice) {

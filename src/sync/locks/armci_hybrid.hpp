@@ -41,6 +41,7 @@ class ArmciHybrid final : public Algorithm {
   progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload,
                            progress::Request& request) override;
   std::string describe(const Acquisition& a) override { return booth_.describe(a); }
+  std::string queue_behind(const LockId& lock, Rank holder) override;
 
  private:
   enum Stage { kTrying, kWaiting, kAsked };
@@ -49,7 +50,7 @@ class ArmciHybrid final : public Algorithm {
     std::uint32_t ticket;
     Rank rank;
     std::uint64_t token;
-    bool gave_up = false;
+    bool gave_up = false, waits = false;
   };
 
   void take_answer(Acquisition& a);

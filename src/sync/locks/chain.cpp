@@ -81,7 +81,8 @@ Status Chain::advance(Acquisition& a, ChainMember& mine, std::uint32_t member, s
   GRAPNEL_TRY(ground_.waiting.on_marked_word(
       mine.state, [](std::uint32_t state) { return state == kGranted; }, mark, until_ns));
   a.received = ground_.memory.kept(places_.line(a.lock, member), 0);
-  const bool here = a.before != 0 && places_.node_of(member_of(a.before)) == ground_.my_node;
+  // relaxed: written before the state.
+  const bool here = places_.node_of(mine.from.load(std::memory_order_relaxed)) == ground_.my_node;
   a.came = here ? Came::from_this_node : Came::from_elsewhere;
   a.done = true;
   return {};
@@ -146,10 +147,10 @@ Status Chain::attempt(Acquisition& a, ChainMember& mine, std::uint32_t member) {
 Status Chain::release(const LockId& lock, ChainMember& mine, std::uint32_t member, ByteView payload) {
   const std::uint64_t place = place_of(member, mine.turn.load(std::memory_order_relaxed));  // the holder wrote it
   mine.state.store(kIdle, std::memory_order_relaxed);  // read next by this member, which comes after its release
-  return pass_on(lock, place, payload, Voice::rank);
+  return pass_on(lock, place, place, payload, Voice::rank);
 }
 
-Status Chain::pass_on(const LockId& lock, std::uint64_t place, ByteView payload, Voice voice) {
+Status Chain::pass_on(const LockId& lock, std::uint64_t place, std::uint64_t from, ByteView payload, Voice voice) {
   ChainMember& member = *places_.member(lock, member_of(place));
   std::atomic<std::uint64_t>& next = next_of(member, turn_of(place));
   std::uint64_t behind = next.load();
@@ -162,23 +163,17 @@ Status Chain::pass_on(const LockId& lock, std::uint64_t place, ByteView payload,
       return ground_.deliver(voice, ground_.node_of(lock.home), lock, ground_.body(Verb::free, lock, place), payload);
     }
   }
-  return grant(lock, behind, payload, voice);
+  return grant(lock, behind, from, payload, voice);
 }
 
-Status Chain::grant(const LockId& lock, std::uint64_t place, ByteView payload, Voice voice) {
-  return ground_.deliver(voice, places_.node_of(member_of(place)), lock, ground_.body(Verb::grant, lock, place),
+Status Chain::grant(const LockId& lock, std::uint64_t place, std::uint64_t from, ByteView payload, Voice voice) {
+  return ground_.deliver(voice, places_.node_of(member_of(place)), lock, ground_.body(Verb::grant, lock, place, from),
                          payload);
 }
 
 Bytes Chain::successor_payload(const LockId& lock, ChainMember& mine, std::uint32_t member) {
   if (!knows_successor(mine)) return {};
   return ground_.memory.kept(places_.line(lock, member), successor_room(mine.turn.load()));
-}
-
-std::string Chain::describe(const Acquisition& a, const char* member_name) const {
-  if (a.stage == kAsked) return "its home has not answered yet";
-  if (a.before == 0) return "whom it waits for is not known here";
-  return fmt::format("it stands behind {} {}", member_name, member_of(a.before));
 }
 
 // ---- what others say
@@ -195,7 +190,8 @@ bool Chain::hear(const LockId& lock, const LockBody& body, ByteView payload, Voi
   switch (body.verb) {
     case Verb::link:
       return is_place_here(body.other) && is_place(body.me) && on_link(lock, body.other, body.me, payload, voice);
-    case Verb::grant: return is_place_here(body.me) && on_grant(lock, body.me, payload, voice);
+    case Verb::grant:
+      return is_place_here(body.me) && is_place(body.other) && on_grant(lock, body.me, body.other, payload, voice);
     case Verb::free:
       if (!ground_.at_home(lock)) return false;
       free_tail(lock, body.me, payload);
@@ -221,15 +217,16 @@ bool Chain::on_link(const LockId& lock, std::uint64_t before, std::uint64_t plac
   if (next.load() != kReleased) ground_.memory.keep(line, successor_room(turn_of(before)), payload);
   if (next.exchange(place) != kReleased) return true;
   // The one before has released and knew of nobody: this is the late link, and the hand-over is done here.
-  return grant(lock, place, ground_.memory.kept(line, 0), voice).ok();
+  return grant(lock, place, before, ground_.memory.kept(line, 0), voice).ok();
 }
 
-bool Chain::on_grant(const LockId& lock, std::uint64_t place, ByteView payload, Voice voice) {
+bool Chain::on_grant(const LockId& lock, std::uint64_t place, std::uint64_t from, ByteView payload, Voice voice) {
   ChainMember* member = places_.member(lock, member_of(place));
   if (member == nullptr) return false;
   ground_.memory.keep(places_.line(lock, member_of(place)), 0, payload);
+  member->from.store(member_of(from), std::memory_order_relaxed);  // published by the state
   if (wake_waiter(*member)) return true;
-  return pass_on(lock, place, payload, voice).ok();
+  return pass_on(lock, place, from, payload, voice).ok();
 }
 
 // False when the member gave up: then its state is idle, and the place is the caller's to pass on.

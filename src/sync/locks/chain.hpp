@@ -7,6 +7,7 @@
 //   per member   state       idle | waiting | waiting, asleep | abandoned | granted        (a futex)
 //                turn        how many places the member has taken; a place is (member + 1) << 32 | turn
 //                next[2]     of the place with turn t, in next[t % 2]: 0 | released | the place behind it
+//                from        who held it before the last grant, for the statistics
 //
 //   enqueue      swap the tail for my place.  0 before: mine.  Else my place is linked to the one before: by the home's
 //                server, in a message to that one's server, so that the queue grows without the waiter
@@ -41,6 +42,7 @@ struct ChainMember {
   os::Word state;
   std::atomic<std::uint32_t> turn;
   std::atomic<std::uint64_t> next[2];
+  std::atomic<std::uint32_t> from;  ///< the member that held it before the last grant; for the statistics
 };
 
 class Chain {
@@ -79,8 +81,9 @@ class Chain {
   /// The holder leaves; `state` is idle then.
   Status release(const LockId& lock, ChainMember& mine, std::uint32_t member, ByteView payload);
   bool knows_successor(const ChainMember& mine) const { return next_of(mine, mine.turn.load()).load() > kReleased; }
-  /// Whose place it is, for messages about deaths; "rank" or "node" goes before.
-  std::string describe(const Acquisition& a, const char* member_name) const;
+  /// For the message about a death. The member that `a` stands behind, or kNobody.
+  std::uint32_t before(const Acquisition& a) const { return a.before == 0 ? kNobody : member_of(a.before); }
+  static constexpr std::uint32_t kNobody = UINT32_MAX;
   Bytes successor_payload(const LockId& lock, ChainMember& mine, std::uint32_t member);
 
   bool hear(const LockId& lock, const LockBody& body, ByteView payload, Voice voice);
@@ -112,11 +115,12 @@ class Chain {
   Status take_answer(Acquisition& a, ChainMember& mine, std::uint32_t member);
   bool wake_waiter(ChainMember& member);
 
-  Status pass_on(const LockId& lock, std::uint64_t place, ByteView payload, Voice voice);
-  Status grant(const LockId& lock, std::uint64_t place, ByteView payload, Voice voice);
+  // `from`: the place of the last holder. `place`: the one that is left; the one that gets it.
+  Status pass_on(const LockId& lock, std::uint64_t place, std::uint64_t from, ByteView payload, Voice voice);
+  Status grant(const LockId& lock, std::uint64_t place, std::uint64_t from, ByteView payload, Voice voice);
   bool free_tail(const LockId& lock, std::uint64_t place, ByteView payload);
   bool on_link(const LockId& lock, std::uint64_t before, std::uint64_t place, ByteView payload, Voice voice);
-  bool on_grant(const LockId& lock, std::uint64_t place, ByteView payload, Voice voice);
+  bool on_grant(const LockId& lock, std::uint64_t place, std::uint64_t from, ByteView payload, Voice voice);
 
   Ground& ground_;
   Places& places_;

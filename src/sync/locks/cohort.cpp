@@ -137,7 +137,9 @@ std::string Cohort::describe(const Acquisition& a) {
   Words* words = find(a.lock);
   const std::uint32_t holder = words != nullptr ? words->holder.load() : 0;
   if (a.stage == kInNode && holder != 0) return fmt::format("rank {} was its last holder in this node", holder - 1);
-  return chain_.describe(a, "node");
+  const std::uint32_t before = chain_.before(a);
+  if (before == Chain::kNobody) return "its node's place is not in the queue yet";
+  return fmt::format("its node stands behind {}", ground_.name_of(node_of(before)));
 }
 
 }  // namespace grapnel::sync::locks

@@ -5,7 +5,7 @@
 //
 // The words, one cache line:
 //
-//   [tail of nodes, at home only][state][turn][next, next]   the chain of nodes    (chain.hpp)
+//   [tail of nodes, at home only][state][turn][next, next][from]   the chain of nodes    (chain.hpp)
 //   [tail of ranks][next][owner]                             the queue of ranks    (node_queue.hpp)
 //   [passes]                                                 hand-overs in this node in a row
 //   [holder]                                                 rank + 1 of this node's last holder

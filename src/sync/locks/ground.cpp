@@ -131,6 +131,19 @@ Status Ground::no_line(const LockId& lock) const {
                             lock.index, index(lock.home), memory.capacity()));
 }
 
+std::string Ground::name_of(NodeId node) const {
+  return fmt::format("node {} ({})", index(node), name_of(launch.nodes().ranks_of[index(node)]));
+}
+
+std::string Ground::name_of(const std::vector<Rank>& ranks) {
+  constexpr std::size_t kMost = 16;
+  std::string names = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < std::min(ranks.size(), kMost); ++i) {
+    names += fmt::format("{}{}", i == 0 ? "" : ", ", index(ranks[i]));
+  }
+  return ranks.size() > kMost ? names + ", ..." : names;
+}
+
 Status Ground::pause(std::uint64_t pause_ns, std::uint64_t until_ns) {
   // relaxed: nothing but a source of numbers.
   const std::uint64_t seed = random_.fetch_add(0x9e3779b97f4a7c15ULL, std::memory_order_relaxed);

@@ -89,6 +89,10 @@ class Ground {
   /// The node's table of lines is full.
   Status no_line(const LockId& lock) const;
 
+  /// "node 1 (ranks 2, 3)", "ranks 2, 3", for messages.
+  std::string name_of(NodeId node) const;
+  static std::string name_of(const std::vector<Rank>& ranks);
+
   Came came_from(Rank rank) const { return node_of(rank) == my_node ? Came::from_this_node : Came::from_elsewhere; }
 
  private:

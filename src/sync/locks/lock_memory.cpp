@@ -23,7 +23,7 @@ LockMemory::LockMemory(const launch::Launch& launch, int count, std::size_t payl
 
 std::size_t LockMemory::bytes_here() const {
   const std::size_t table = leads_ ? capacity_ * (sizeof(std::uint64_t) + stride_) : 0;
-  return count_ * stride_ + kRecords * sizeof(Record) + (table + 63) / 64 * 64;
+  return table_offset() + (table + 63) / 64 * 64;
 }
 
 void LockMemory::place(const std::vector<void*>& parts) {
@@ -31,7 +31,7 @@ void LockMemory::place(const std::vector<void*>& parts) {
     parts_.push_back(static_cast<std::byte*>(parts[index(rank)]));
     homes_[index(rank)] = parts_.back();
   }
-  std::byte* table = parts_[0] + count_ * stride_ + kRecords * sizeof(Record);
+  std::byte* table = parts_[0] + table_offset();
   lines_ = table;  // first, so that they keep their alignment
   keys_ = reinterpret_cast<std::atomic<std::uint64_t>*>(table + capacity_ * stride_);
 }

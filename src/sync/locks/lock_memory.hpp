@@ -1,7 +1,10 @@
 // Where the words of a set of locks lie: in segment memory of the node, mapped by its ranks and by its server.
 //
-//   a rank's part:     [count homes][kRecords records]        homes: the words of the locks at home here
-//   its leader's part: … [capacity keys][capacity lines]      lines: this node's words for locks at home elsewhere
+//   a rank's part:     [count homes][kRecords records][a hold per lock]      homes: the words of the locks at home here
+//   its leader's part: … [capacity lines][capacity keys]                     lines: this node's, for locks elsewhere
+//
+// A hold says what the rank has to do with a lock: misuse is found by it, and when the rank dies the others of its node
+// can still read what it held.
 //
 // A home and a line are one cache line (64 bytes) each, and room for three payloads behind it where the set carries
 // any. A line is made at the first use of a lock by this node, and stays: the key table is open addressing, keys are
@@ -29,6 +32,9 @@ struct LockId {
   std::size_t ordinal = 0;    ///< home · count + index
   std::byte* here = nullptr;  ///< the home's words, where the home is of this node; else null
 };
+
+/// What a rank has to do with a lock.
+enum class Hold : std::uint8_t { none, wanted, held, shared };
 
 /// A waiter in a queue inside a node (node_queue.hpp). Belongs to a rank; in use until its place in the queue is
 /// passed.
@@ -76,6 +82,14 @@ class LockMemory {
   }
   std::size_t capacity() const { return capacity_; }
 
+  /// By ordinal: what the rank at that place of this node has to do with the locks of the set.
+  std::atomic<Hold>* holds(std::size_t local) const {
+    return reinterpret_cast<std::atomic<Hold>*>(parts_[local] + holds_offset());
+  }
+  std::atomic<Hold>* my_holds() const { return holds(me_); }
+  const std::vector<Rank>& local_ranks() const { return local_ranks_; }
+  std::size_t lock_count() const { return count_ * homes_.size(); }
+
   // Payload rooms of a home or a line, three of them. Without payloads they keep nothing.
   void keep(void* line, int room, ByteView payload) {
     if (room_bytes_ != 0) keep_bytes(line, room, payload);
@@ -89,6 +103,8 @@ class LockMemory {
   void give_back(std::uint32_t handle) { record(handle).in_use.store(0); }
 
  private:
+  std::size_t holds_offset() const { return count_ * stride_ + kRecords * sizeof(Record); }
+  std::size_t table_offset() const { return holds_offset() + (lock_count() + 63) / 64 * 64; }
   std::byte* look_up(std::uint64_t key, bool make);
   void keep_bytes(void* line, int room, ByteView payload);
 

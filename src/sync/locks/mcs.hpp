@@ -4,7 +4,7 @@
 // compare-and-swap: `mcs_by_cas`).
 //
 // The words (chain.hpp):  at home   [tail: rank + 1, turn]
-//                         line      [state][turn][next of even turns][next of odd turns]     one per rank that used it
+//                         line      [state][turn][next of even turns][next of odd turns][from]   per rank that used it
 //
 //                       free                                 contended
 //   acquire at home     1 swap                               1 swap, 1 link (a message where the one before is remote)
@@ -41,7 +41,7 @@ class Mcs final : public Algorithm, private Chain::Places {
                            progress::Request& request) override {
     return chain_.answer(lock, body, payload, request);
   }
-  std::string describe(const Acquisition& a) override { return chain_.describe(a, "rank"); }
+  std::string describe(const Acquisition& a) override;
 
  private:
   struct Home {

@@ -17,19 +17,20 @@ namespace grapnel::sync::locks {
 enum class Verb : std::uint16_t {
   // asked of the home
   enqueue,  ///< queues `me`; the answer says who is before it
-  attempt,  ///< takes the lock if it is free; the answer's `other` is 0 then
+  attempt,  ///< takes the lock if it is free; the answer says whether
   compare,  ///< replaces the word `other` by `me`; the answer's `other` is the old one
   cancel,   ///< takes `me` out of the queue; the answer's `other` is 0 where it was not there any more
   read,     ///< the answer's `value` is the ticket that is served
   // told
   link,         ///< to the server of `other`: `me` stands behind it
-  grant,        ///< to the server of `me`: the lock is yours
+  grant,        ///< to the server of `me`: the lock is yours; `other` (a chain's) held it last
   free,         ///< to the home: `me` has released and knows no successor
   look,         ///< to the home: a ticket is served that somebody remote may hold
   want_shared,  ///< to the home: the node `me` wants readers' access …
   want_sole,    ///< … or a writer's; `flag` 1: and gives back its shared grant
   give_back,    ///< to the home: the node `me` gives its grant back; `flag` 1: and wants a shared one again
-  recall,       ///< to the server of `me`: give the shared grant back
+  recall,       ///< to the server of `me`: give the shared grant back (reader_writer's grants say in `value` who had it
+                ///< last, as the node + 1; 0: it was free)
   grant_shared  ///< to the server of `me`; `flag` 1: and give it back when the readers that wait now are done
 };
 

@@ -2,12 +2,31 @@
 
 namespace grapnel::sync::locks {
 
+// True: the place that this rank left in this queue is its own again; nobody has passed it meanwhile.
+bool NodeQueue::take_up(Acquisition& a) {
+  const std::lock_guard guard(left_mutex_);
+  const auto found = left_.find(a.lock.ordinal);
+  if (found == left_.end()) return false;
+  a.record = found->second;
+  left_.erase(found);
+  std::uint32_t state = kGaveUp;
+  return ground_.memory.record(a.record).state.compare_exchange_strong(state, kWaiting);
+}
+
+// A record that is free again was skipped: it stands in the queue no more.
+void NodeQueue::forget_left(std::uint32_t record) {
+  const std::lock_guard guard(left_mutex_);
+  std::erase_if(left_, [&](const auto& one) { return one.second == record; });
+}
+
 Result<bool> NodeQueue::enter(NodeQueueWords& queue, Acquisition& a) {
+  if (take_up(a)) return false;
   a.record = ground_.memory.take_record(a.lock.ordinal);
   if (a.record == 0) {
     return Status(Code::no_memory, fmt::format("this rank holds or waits for {} contended locks of the set already",
                                                LockMemory::kRecords));
   }
+  forget_left(a.record);
   Record& mine = ground_.memory.record(a.record);
   // relaxed: published by the exchange of the tail.
   mine.next.store(0, std::memory_order_relaxed);
@@ -39,10 +58,13 @@ Result<NodeQueue::State> NodeQueue::wait(NodeQueueWords& queue, Acquisition& a, 
 }
 
 bool NodeQueue::leave(Acquisition& a) {
+  const std::lock_guard guard(left_mutex_);
   os::Word& state = ground_.memory.record(a.record).state;
   std::uint32_t seen = state.load();
   while (seen < kPassedBare) {
-    if (state.compare_exchange_weak(seen, kGaveUp)) return true;
+    if (!state.compare_exchange_weak(seen, kGaveUp)) continue;
+    left_[a.lock.ordinal] = a.record;
+    return true;
   }
   return false;
 }
@@ -77,9 +99,8 @@ bool NodeQueue::pass(NodeQueueWords& queue, State word) {
 void NodeQueue::release_to_waiter(NodeQueueWords& queue) {
   while (!pass(queue, kPassedBare)) {
     const std::uint32_t owner = queue.owner.load(std::memory_order_relaxed);  // the caller is the holder
-    // Given back before the words are free for others: afterwards a new holder may use them.
     if (free_if_last(queue, owner)) {
-      if (owner != kBare) ground_.memory.give_back(owner);
+      if (owner != kBare) ground_.memory.give_back(owner);  // nobody reaches it any more; a bare holder's `next` is 0
       return;
     }
     std::uint32_t none = 0;

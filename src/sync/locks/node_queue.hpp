@@ -9,7 +9,9 @@
 //
 // A free queue is taken and given back by one compare-and-swap each, without a record. A releaser that does not see its
 // successor's link yet marks its own `next` as released and leaves: the linker finds that, and is the holder. So a
-// release never waits. A waiter that gave up stays in the queue as a record; whoever passes the queue on skips it.
+// release never waits. A waiter that gave up stays in the queue as a record: whoever passes the queue on skips it, and
+// if the same rank comes again before that, it stands there again. So a rank has one record in a queue, however often
+// it gives up.
 //
 // Invariants:
 //  1. There is one holder, or somebody who is about to link is.
@@ -17,6 +19,9 @@
 //  3. A record is given back by whoever leaves or skips its place, so it is never used while somebody may reach it.
 // Threads: any.
 #pragma once
+
+#include <mutex>
+#include <unordered_map>
 
 #include "sync/locks/ground.hpp"
 
@@ -43,7 +48,8 @@ class NodeQueue {
     return true;
   }
 
-  /// Gets in line; `a.record` is the place. True: the caller is the holder, without the releaser's word.
+  /// Gets in line, or takes up the place that this rank left there; `a.record` is the place. True: the caller is the
+  /// holder, without the releaser's word.
   Result<bool> enter(NodeQueueWords& queue, Acquisition& a);
   /// Waits for the record; the answer is what was passed. timed_out as Waiting does.
   Result<State> wait(NodeQueueWords& queue, Acquisition& a, std::uint64_t until_ns);
@@ -73,11 +79,15 @@ class NodeQueue {
   std::atomic<std::uint32_t>& next_of(NodeQueueWords& queue, std::uint32_t owner) {
     return owner == kBare ? queue.next : ground_.memory.record(owner).next;
   }
+  bool take_up(Acquisition& a);
+  void forget_left(std::uint32_t record);
   void retire(NodeQueueWords& queue, std::uint32_t owner);
   void release_to_waiter(NodeQueueWords& queue);
   bool hand(std::uint32_t record, State word);
 
   Ground& ground_;
+  std::mutex left_mutex_;
+  std::unordered_map<std::size_t, std::uint32_t> left_;  ///< by the lock's ordinal: this rank's record that gave up
 };
 
 }  // namespace grapnel::sync::locks

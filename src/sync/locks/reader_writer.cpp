@@ -3,26 +3,6 @@
 
 namespace grapnel::sync::locks {
 
-ReaderWriter::View ReaderWriter::View::unpack(std::uint64_t word) {
-  View v;
-  v.readers = static_cast<std::uint16_t>(word);
-  v.waiting = static_cast<std::uint16_t>(word >> 16);
-  v.writer = (word >> 32 & 1) != 0;
-  v.writer_waits = (word >> 33 & 1) != 0;
-  v.grant = static_cast<Grant>(word >> 34 & 3);
-  v.asked_shared = (word >> 36 & 1) != 0;
-  v.asked_sole = (word >> 37 & 1) != 0;
-  v.recalled = (word >> 38 & 1) != 0;
-  v.phase = static_cast<std::uint32_t>(word >> 40);
-  return v;
-}
-
-std::uint64_t ReaderWriter::View::pack() const {
-  const auto bit = [](bool value, int place) { return std::uint64_t{value} << place; };
-  return readers | std::uint64_t{waiting} << 16 | bit(writer, 32) | bit(writer_waits, 33) | std::uint64_t{grant} << 34 |
-         bit(asked_shared, 36) | bit(asked_sole, 37) | bit(recalled, 38) | std::uint64_t{phase} << 40;
-}
-
 void ReaderWriter::ring(Words& words) {
   words.bell.fetch_add(1);
   ground_.waiting.host().wake(words.bell);
@@ -31,7 +11,9 @@ void ReaderWriter::ring(Words& words) {
 void ReaderWriter::finish(Acquisition& a, Words& words, bool waited) {
   // relaxed: for reports only.
   if (!a.shared) words.holder.store(static_cast<std::uint32_t>(index(ground_.me)) + 1, std::memory_order_relaxed);
-  if (waited) a.came = ground_.one_node ? Came::from_this_node : Came::from_elsewhere;
+  // relaxed: for the statistics only.
+  const std::uint32_t from = ground_.one_node ? my_node() + 1 : words.from.load(std::memory_order_relaxed);
+  if (waited && from != 0) a.came = from == my_node() + 1 ? Came::from_this_node : Came::from_elsewhere;
   a.received = ground_.memory.kept(&words, 0);
   a.done = true;
 }
@@ -87,7 +69,7 @@ Status ReaderWriter::start_reader(Acquisition& a, Words& words) {
     }
     ++v.waiting;
     // Where the node has a grant that it will give back, it asks again in that message.
-    if (!ground_.one_node && v.grant == kNothing) v.asked_shared = true;
+    if (!ground_.one_node && v.grant == View::kNothing) v.asked_shared = true;
     return true;
   });
   a.ticket = changed.before.phase;
@@ -108,9 +90,9 @@ Status ReaderWriter::start_first_writer(Acquisition& a, Words& words) {
     v.writer_waits = true;
     if (ground_.one_node || v.asked_sole) return true;
     v.asked_sole = true;
-    returns = v.grant == kShared && v.readers == 0;
+    returns = v.grant == View::kShared && v.readers == 0;
     if (returns) {
-      v.grant = kNothing;
+      v.grant = View::kNothing;
       v.recalled = false;
       v.asked_shared |= v.waiting != 0;
     }
@@ -136,6 +118,7 @@ Status ReaderWriter::advance(Acquisition& a, std::uint64_t until_ns) {
     const auto passed = writers_.wait(words.writers, a, until_ns);
     if (!passed) return passed.status();
     GRAPNEL_TRY(start_first_writer(a, words));
+    a.came = Came::from_this_node;  // unless another node comes in between
     if (a.done) return {};
   }
   GRAPNEL_TRY(ground_.wait_on(words.bell, until_ns, [&] { return view(words).writer; }));
@@ -212,7 +195,7 @@ Result<bool> ReaderWriter::ask_home_to_try(Acquisition& a, bool returns) {
 
 Status ReaderWriter::try_reader(Acquisition& a, Words& words) {
   const Changed changed = update(words, [&](View& v) {
-    if (v.grant != kNothing || v.asked_shared || v.writer_waits) return false;
+    if (v.grant != View::kNothing || v.asked_shared || v.writer_waits) return false;
     ++v.waiting;
     return v.asked_shared = true;
   });
@@ -232,8 +215,8 @@ Status ReaderWriter::try_writer(Acquisition& a, Words& words) {
   bool returns = false;
   const Changed changed = update(words, [&](View& v) {
     if (v.readers != 0 || v.waiting != 0 || v.asked_sole || v.asked_shared) return false;
-    returns = v.grant == kShared;
-    v.grant = kNothing;
+    returns = v.grant == View::kShared;
+    v.grant = View::kNothing;
     v.recalled = false;
     v.writer_waits = true;
     return v.asked_sole = true;
@@ -269,7 +252,7 @@ Status ReaderWriter::leave_reader(const LockId& lock, Words& words) {
       v.writer_waits = false;
       v.writer = true;
     } else if (v.recalled) {
-      v.grant = kNothing;
+      v.grant = View::kNothing;
       v.recalled = false;
       v.asked_shared |= v.waiting != 0;
     }
@@ -287,7 +270,7 @@ Status ReaderWriter::leave_writer(const LockId& lock, Words& words, ByteView pay
     if (ground_.one_node) {
       if (v.waiting != 0) v.admit_waiting();
     } else {
-      v.grant = kNothing;
+      v.grant = View::kNothing;
       v.asked_shared |= v.waiting != 0;
     }
     return true;

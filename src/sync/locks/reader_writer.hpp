@@ -5,15 +5,9 @@
 // nodes with grants that are called back, and the alternation of phases, are the project's own step (design, section
 // 4).
 //
-// A node's word (one cache line, with the queue of its writers behind it):
+// A node's words (one cache line):
 //
-//   63       40 39 38 37 36 35 34 33 32 31          16 15           0
-//   | phase    |  |rc|ao|as| gr  |ww|wi|   waiting    |   readers   |
-//
-//   readers  inside         waiting  readers that wait for the next read phase     phase  read phases opened so far
-//   wi       a writer is inside      ww  a writer waits (the first of this node's queue of writers)
-//   gr       what the home granted to this node: nothing, shared, sole      rc  the shared grant is called back
-//   as, ao   shared, sole access is asked for
+//   [the node's word: reader_writer_word.hpp][bell][the queue of its writers: node_queue.hpp][last writer][from]
 //
 // The home keeps, in its server's memory: which nodes share, which one has it alone, which wait. It queues nodes.
 // In a job of one node there is no home beyond the word: the node has everything.
@@ -50,6 +44,7 @@
 
 #include "sync/locks/ground.hpp"
 #include "sync/locks/node_queue.hpp"
+#include "sync/locks/reader_writer_word.hpp"
 
 namespace grapnel::sync::locks {
 
@@ -68,29 +63,16 @@ class ReaderWriter final : public Algorithm {
   progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload,
                            progress::Request& request) override;
   std::string describe(const Acquisition& a) override;
+  std::string queue_behind(const LockId& lock, Rank holder) override;
 
  private:
-  enum Grant : std::uint8_t { kNothing, kShared, kSole };
-  struct View {
-    std::uint16_t readers = 0, waiting = 0;
-    bool writer = false, writer_waits = false;
-    Grant grant = kNothing;
-    bool asked_shared = false, asked_sole = false, recalled = false;
-    std::uint32_t phase = 0;  ///< 24 bits
-
-    static View unpack(std::uint64_t word);
-    std::uint64_t pack() const;
-    void admit_waiting() {
-      readers = static_cast<std::uint16_t>(readers + waiting);
-      waiting = 0;
-      phase = (phase + 1) & 0xffffff;
-    }
-  };
+  using View = ReaderWriterView;
   struct Words {
     std::atomic<std::uint64_t> state;
     os::Word bell;  ///< changes whenever somebody was admitted
     NodeQueueWords writers;
     std::atomic<std::uint32_t> holder;  ///< rank + 1 of this node's last writer
+    std::atomic<std::uint32_t> from;    ///< the last grant's: node + 1 that gave it back; 0: it was free
   };
   static_assert(sizeof(Words) <= LockMemory::kLineBytes);
   struct Home {
@@ -99,7 +81,8 @@ class ReaderWriter final : public Algorithm {
     std::map<std::uint32_t, int> sharing;
     bool sole = false;
     std::uint32_t sole_holder = 0;
-    bool recalled = false;  ///< all that share know that they are to give back
+    std::uint32_t last = 0;  ///< the node that gave back last
+    bool recalled = false;   ///< all that share know that they are to give back
     std::deque<std::uint32_t> writers;
     std::vector<std::uint32_t> readers;
     Bytes payload;
@@ -127,7 +110,7 @@ class ReaderWriter final : public Algorithm {
   static View view(const Words& words) { return View::unpack(words.state.load()); }
 
   bool open_to_readers(const View& v) const {
-    return !v.writer && !v.writer_waits && (ground_.one_node || (v.grant == kShared && !v.recalled));
+    return !v.writer && !v.writer_waits && (ground_.one_node || (v.grant == View::kShared && !v.recalled));
   }
   Words* find(const LockId& lock) {
     return ground_.at_home(lock) ? &ground_.memory.home<Words>(lock)
@@ -161,8 +144,9 @@ class ReaderWriter final : public Algorithm {
   void want_sole(const LockId& lock, std::uint32_t node);
   void give_back(const LockId& lock, std::uint32_t node, bool again, ByteView payload);
   void open_read_phase(const LockId& lock, Home& home);
-  void grant_next(const LockId& lock, Home& home, bool after_writer);
-  void send(const LockId& lock, Verb verb, std::uint32_t node, bool flag, ByteView payload);
+  void grant_next(const LockId& lock, Home& home, bool after_writer, bool asked_now);
+  /// `from`: what Words::from is to say.
+  void send(const LockId& lock, Verb verb, std::uint32_t node, bool flag, ByteView payload, std::uint32_t from);
 
   Ground& ground_;
   NodeQueue writers_;

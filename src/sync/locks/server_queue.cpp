@@ -61,8 +61,7 @@ progress::Outcome ServerQueue::answer(const LockId& lock, const LockBody& body, 
         queue.waiters.push_back({request.origin, request.token});
         return progress::Outcome::done;
       }
-      queue.held = true;
-      queue.holder = request.origin;
+      set_holder(lock, queue, request.origin);
       ground_.answer(request, said, queue.payload);
       return progress::Outcome::done;
     default: return progress::Outcome::refused;
@@ -86,7 +85,7 @@ bool ServerQueue::hear(const LockId& lock, const LockBody& body, ByteView payloa
   LockBody said = ground_.body(Verb::enqueue, lock);
   said.flag = kHandedOver;
   said.value = index(queue.holder);
-  queue.holder = next.rank;
+  set_holder(lock, queue, next.rank);
   ground_.answer_later(next.rank, next.token, said, queue.payload);
   return true;
 }
@@ -103,6 +102,31 @@ bool ServerQueue::cancel(const LockId& lock, Queue& queue, std::uint64_t rank) {
   return true;
 }
 
-std::string ServerQueue::describe(const Acquisition&) { return "its home's server knows the holder"; }
+void ServerQueue::set_holder(const LockId& lock, Queue& queue, Rank holder) {
+  queue.held = true;
+  queue.holder = holder;
+  // relaxed: for reports only.
+  ground_.memory.home<Words>(lock).holder.store(static_cast<std::uint32_t>(index(holder)) + 1,
+                                                std::memory_order_relaxed);
+}
+
+std::string ServerQueue::describe(const Acquisition& a) {
+  if (!ground_.at_home(a.lock)) {
+    return fmt::format("its place is in the queue of {}, which tells the holder",
+                       ground_.name_of(ground_.node_of(a.lock.home)));
+  }
+  const std::uint32_t holder = ground_.memory.home<Words>(a.lock).holder.load(std::memory_order_relaxed);
+  return holder == 0 ? "its home's server has not handled the request yet"
+                     : fmt::format("rank {} holds it", holder - 1);
+}
+
+std::string ServerQueue::queue_behind(const LockId& lock, Rank holder) {
+  const auto found = queues_.find(lock.ordinal);
+  if (found == queues_.end() || !found->second.held || found->second.holder != holder) return {};
+  std::vector<Rank> ranks;
+  for (const Waiter& waiter : found->second.waiters) ranks.push_back(waiter.rank);
+  return fmt::format("its home's server has granted it to rank {}; in the queue: {}", index(holder),
+                     ranks.empty() ? "nobody" : ground_.name_of(ranks));
+}
 
 }  // namespace grapnel::sync::locks

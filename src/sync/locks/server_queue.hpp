@@ -2,7 +2,10 @@
 //
 // Paper: thesis, 5.1.1; mpi2-passive, section 4.1 (the thread-based design).
 //
-// The word: none. The queue is the server's own memory, and only while somebody holds the lock or a payload is kept:
+// The word, at home: holder   rank + 1 of the last one that got it: written by the server, for the message about a
+// death
+//
+// The queue is the server's own memory, and only while somebody holds the lock or a payload is kept:
 //
 //   holder, payload   [waiter: rank, token] [waiter] …
 //
@@ -13,9 +16,9 @@
 // Ranks at the home go through their node's server like all others. Who spins where: a waiter waits for the answer in
 // its transport. Order: FIFO by arrival. One who gives up tells the server, and gets the answer to its
 // first request: that it is out of the queue, or the grant that crossed. One round trip.
-// A holder that dies: the queue stands still; waiters see the death between sleeps, and the job ends. The server's last
-// words about the lock name the holder.
-// In a job of one node there is no server: `ticket` takes its place (factory.cpp).
+// A holder that dies: the queue stands still; waiters see the death between sleeps, and the job ends. Ranks of the
+// home's node read the holder in the word; the home's server tells holder and queue. In a job of one node there is no
+// server: `ticket` takes its place (factory.cpp).
 #pragma once
 
 #include <deque>
@@ -39,8 +42,12 @@ class ServerQueue final : public Algorithm {
   progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload,
                            progress::Request& request) override;
   std::string describe(const Acquisition& a) override;
+  std::string queue_behind(const LockId& lock, Rank holder) override;
 
  private:
+  struct Words {
+    std::atomic<std::uint32_t> holder;
+  };
   struct Waiter {
     Rank rank;
     std::uint64_t token;
@@ -58,6 +65,7 @@ class ServerQueue final : public Algorithm {
   Status ask(Acquisition& a, Verb verb);
   void take_answer(Acquisition& a);
   bool cancel(const LockId& lock, Queue& queue, std::uint64_t rank);
+  void set_holder(const LockId& lock, Queue& queue, Rank holder);
 
   Ground& ground_;
   std::unordered_map<std::size_t, Queue> queues_;  ///< by ordinal; the server's thread only

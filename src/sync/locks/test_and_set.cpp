@@ -35,11 +35,11 @@ Status TestAndSet::try_once(Acquisition& a, std::uint64_t until_ns) {
   if (ground_.at_home(a.lock)) {
     Words& home = words(a.lock);
     a.before = try_to_take(home, ground_.me);
-    if (a.before != 0) return {};
-    if (const std::uint32_t last = home.last.load(std::memory_order_relaxed); last != 0)
-      a.came = ground_.came_from(Rank(static_cast<int>(last) - 1));
-    a.received = ground_.memory.kept(&home, 0);
-    a.done = true;
+    if (a.before == 0) {
+      got_it(a, home.last.load(std::memory_order_relaxed), ground_.memory.kept(&home, 0));
+    } else {
+      ++a.ticket;
+    }
     return {};
   }
   if (a.stage == kIdle) {
@@ -54,10 +54,17 @@ Status TestAndSet::try_once(Acquisition& a, std::uint64_t until_ns) {
 
 void TestAndSet::take_answer(Acquisition& a) {
   a.before = a.answer->body.other;
-  if (a.before != 0) return;
-  if (const std::uint64_t last = a.answer->body.value; last != 0)
-    a.came = ground_.came_from(Rank(static_cast<int>(last) - 1));
-  a.received = a.answer->payload;
+  if (a.before == 0) {
+    got_it(a, a.answer->body.value, a.answer->payload);
+  } else {
+    ++a.ticket;
+  }
+}
+
+// `last`: rank + 1 of the last holder. Who found it free at the first try was handed nothing.
+void TestAndSet::got_it(Acquisition& a, std::uint64_t last, Bytes payload) {
+  if (a.ticket != 0 && last != 0) a.came = ground_.came_from(Rank(static_cast<int>(last) - 1));
+  a.received = std::move(payload);
   a.done = true;
 }
 

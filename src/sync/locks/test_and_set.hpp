@@ -35,6 +35,9 @@ class TestAndSet final : public Algorithm {
   progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload,
                            progress::Request& request) override;
   std::string describe(const Acquisition& a) override;
+  std::string queue_behind(const LockId& lock, Rank holder) override {
+    return words(lock).holder.load() == index(holder) + 1 ? fmt::format("its word names rank {}", index(holder)) : "";
+  }
 
  private:
   struct Words {
@@ -49,6 +52,7 @@ class TestAndSet final : public Algorithm {
   void free(Words& words, ByteView payload);
   Status try_once(Acquisition& a, std::uint64_t until_ns);
   void take_answer(Acquisition& a);
+  void got_it(Acquisition& a, std::uint64_t last, Bytes payload);
 
   Ground& ground_;
 };

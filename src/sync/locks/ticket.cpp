@@ -59,7 +59,8 @@ Status Ticket::attempt(Acquisition& a) {
   }
   GRAPNEL_TRY(ground_.ask(a, ground_.node_of(a.lock.home), ground_.body(Verb::attempt, a.lock), a.payload));
   GRAPNEL_TRY(ground_.wait_for_answer(a, progress::Waiting::kForever));
-  a.done = a.answer->body.other == 0;
+  a.done = a.answer->body.flag == 0;
+  a.before = a.answer->body.other;
   if (a.done) a.received = a.answer->payload;
   return {};
 }
@@ -82,8 +83,9 @@ progress::Outcome Ticket::answer(const LockId& lock, const LockBody& body, ByteV
   TicketWords& words = booth_.words(lock);
   LockBody said = body;
   if (body.verb == Verb::attempt) {
-    said.other = booth_.take_if_free(words, request.origin) ? 0 : 1;
-    ground_.answer(request, said, said.other == 0 ? ground_.memory.kept(&words, 0) : Bytes());
+    said.flag = booth_.take_if_free(words, request.origin) ? 0 : 1;
+    said.other = words.holder.load();
+    ground_.answer(request, said, said.flag == 0 ? ground_.memory.kept(&words, 0) : Bytes());
     return progress::Outcome::done;
   }
   if (body.verb != Verb::enqueue && body.verb != Verb::read) return progress::Outcome::refused;

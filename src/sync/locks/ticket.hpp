@@ -35,6 +35,12 @@ class Ticket final : public Algorithm {
   progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload,
                            progress::Request& request) override;
   std::string describe(const Acquisition& a) override { return booth_.describe(a); }
+  std::string queue_behind(const LockId& lock, Rank holder) override {
+    const TicketWords& words = booth_.words(lock);
+    if (!booth_.is_held_by(words, holder)) return {};
+    return fmt::format("its ticket is rank {}'s; {} stand behind it", index(holder),
+                       words.next.load() - words.serving.load() - 1);
+  }
 
  private:
   enum Stage { kTrying, kWaiting, kReading };

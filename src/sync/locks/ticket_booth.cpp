@@ -7,10 +7,10 @@ std::string TicketBooth::describe(const Acquisition& a) {
     TicketWords& here = words(a.lock);
     const std::uint32_t next = here.next.load(), serving = here.serving.load(), holder = here.holder.load();
     if (next == serving || holder == 0) return "nobody holds it";
-    return fmt::format("rank {} holds it, {} wait", holder - 1, next - serving - 1);
+    return fmt::format("rank {} holds it, {} stand behind it", holder - 1, next - serving - 1);
   }
   if (a.before != 0) return fmt::format("rank {} held it when this rank asked last", a.before - 1);
-  return "the holder is known at its home only";
+  return fmt::format("the holder is known at its home only, {}", ground_.name_of(ground_.node_of(a.lock.home)));
 }
 
 }  // namespace grapnel::sync::locks

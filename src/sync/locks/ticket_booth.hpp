@@ -71,6 +71,9 @@ class TicketBooth {
   static std::uint32_t mark(Rank rank) { return static_cast<std::uint32_t>(index(rank)) + 1; }
 
   std::string describe(const Acquisition& a);
+  bool is_held_by(const TicketWords& words, Rank rank) const {
+    return words.next.load() != words.serving.load() && words.holder.load() == mark(rank);
+  }
 
  private:
   Ground& ground_;

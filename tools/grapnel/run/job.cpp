@@ -11,6 +11,7 @@
 namespace grapnel::tool {
 namespace {
 
+constexpr std::chrono::milliseconds kLastWords{100};
 constexpr std::chrono::seconds kTermToKill{1};
 constexpr std::chrono::seconds kUserSignalToKill{5};
 constexpr int kTimeLimitExit = 124;  // as timeout(1)
@@ -29,9 +30,11 @@ void Job::on_rank_end(const Ranks::End& end_of_rank) {
   if (WIFSIGNALED(end_of_rank.wait_status) && WTERMSIG(end_of_rank.wait_status) == user_signal_) {
     end("ended by " + signal_words(user_signal_), code);
   } else if (code != 0) {
-    end(fmt::format("rank {} {}; the job ends", end_of_rank.rank, end_words(end_of_rank.wait_status)), code);
+    end(fmt::format("rank {} {}; the job ends", end_of_rank.rank, end_words(end_of_rank.wait_status)), code,
+        kLastWords);
   } else if (server_.is_in_job(end_of_rank.rank)) {
-    end(fmt::format("rank {} exited with code 0 but did not leave the job; the job ends", end_of_rank.rank), 1);
+    end(fmt::format("rank {} exited with code 0 but did not leave the job; the job ends", end_of_rank.rank), 1,
+        kLastWords);
   }
 }
 
@@ -50,21 +53,26 @@ void Job::on_signal(int signal) {
   kill_at_ = kill_at_ ? std::min(*kill_at_, deadline) : deadline;
 }
 
-void Job::end(const std::string& message, int exit_code) {
+void Job::end(const std::string& message, int exit_code, Clock::duration last_words) {
   if (ending_) return;
   ending_ = true;
   exit_code_ = exit_code;
   tell_(message, exit_code);
-  ranks_.signal_all(SIGTERM);
-  ranks_.signal_all(SIGCONT);  // a stopped rank would not see the one before
-  const auto deadline = Clock::now() + kTermToKill;
+  terminate_at_ = Clock::now() + last_words;
+  const auto deadline = *terminate_at_ + kTermToKill;
   kill_at_ = kill_at_ ? std::min(*kill_at_, deadline) : deadline;
+  on_time();
 }
 
 void Job::on_time() {
   if (time_limit_ && Clock::now() >= *time_limit_) {
     time_limit_.reset();
     end(fmt::format("the time limit of {} s is over; the job ends", timeout_s_), kTimeLimitExit);
+  }
+  if (terminate_at_ && Clock::now() >= *terminate_at_) {
+    terminate_at_.reset();
+    ranks_.signal_all(SIGTERM);
+    ranks_.signal_all(SIGCONT);  // a stopped rank would not see the one before
   }
   if (kill_at_ && Clock::now() >= *kill_at_) {
     kill_at_.reset();
@@ -76,7 +84,9 @@ void Job::on_time() {
 
 int Job::sleep_ms() const {
   std::optional<Clock::time_point> next = time_limit_;
-  if (kill_at_) next = next ? std::min(*next, *kill_at_) : *kill_at_;
+  for (const auto& one : {terminate_at_, kill_at_}) {
+    if (one) next = next ? std::min(*next, *one) : *one;
+  }
   if (!next) return -1;
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*next - Clock::now()).count() + 1;
   return static_cast<int>(std::clamp<decltype(left)>(left, 0, 60'000));

@@ -2,7 +2,8 @@
 //
 //   - the first rank that fails (exit code, signal, or an end without leaving the job) ends it with one line;
 //   - so does a rank that asks to abort, the time limit, and a signal from the user that ended a rank;
-//   - ending: SIGTERM to all, SIGKILL a second later;
+//   - ending: SIGTERM to all, SIGKILL a second later; when a rank died SIGTERM comes a tenth of a second later, so that
+//     the others can say what they waited for (docs/locks.md);
 //   - a signal that asks to end is passed on first; ranks that are still there five seconds later are killed, or at
 //     once when the user asks a second time.
 #pragma once
@@ -38,7 +39,7 @@ class Job {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void end(const std::string& message, int exit_code);
+  void end(const std::string& message, int exit_code, Clock::duration last_words = {});
 
   Ranks& ranks_;
   const PmixServer& server_;
@@ -48,7 +49,7 @@ class Job {
   int exit_code_ = 0;
   int user_signal_ = 0;
   std::optional<Clock::time_point> time_limit_;
-  std::optional<Clock::time_point> kill_at_;
+  std::optional<Clock::time_point> terminate_at_, kill_at_;
 };
 
 }  // namespace grapnel::tool

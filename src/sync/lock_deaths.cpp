@@ -1,0 +1,72 @@
+// What is told of locks when a rank has died: which lock, who holds it, who waits for it.
+//
+// Three know something: the ranks of a node see each other's holds (locks/lock_memory.hpp), a waiter knows whom it
+// stands behind (Algorithm::describe), and a home's server knows its queue (Algorithm::queue_behind). Each waiter tells
+// of itself when it looks next; of the locks that the dead rank held one process of its node tells at once, and every
+// server that hears of the death.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "base/log.hpp"
+#include "sync/lock_set.hpp"
+
+namespace grapnel::sync::locks {
+
+// "rank 1 holds it", "ranks 1, 4 share it": those of this node; empty where there are none.
+std::string Set::name_with(std::size_t ordinal, std::initializer_list<Hold> holds, const char* one,
+                           const char* many) const {
+  std::vector<std::size_t> found;
+  const std::vector<Rank>& ranks = ground_.memory.local_ranks();
+  for (std::size_t local = 0; local < ranks.size(); ++local) {
+    const Hold hold = ground_.memory.holds(local)[ordinal].load(std::memory_order_relaxed);  // a report, no more
+    if (std::find(holds.begin(), holds.end(), hold) != holds.end()) found.push_back(index(ranks[local]));
+  }
+  if (found.empty()) return {};
+  const bool alone = found.size() == 1;
+  return fmt::format("{} {} {}", alone ? "rank" : "ranks", fmt::join(found, ", "), alone ? one : many);
+}
+
+std::string Set::holders(std::size_t ordinal) const {
+  return name_with(ordinal, {Hold::held, Hold::shared}, "holds it", "share it");
+}
+
+// Whether a rank of this node holds it; false for others.
+bool Set::holds(Rank rank, std::size_t ordinal) const {
+  const std::vector<Rank>& ranks = ground_.memory.local_ranks();
+  const auto place = std::find(ranks.begin(), ranks.end(), rank);
+  if (place == ranks.end()) return false;
+  const Hold hold = ground_.memory.holds(static_cast<std::size_t>(place - ranks.begin()))[ordinal].load();
+  return hold == Hold::held || hold == Hold::shared;
+}
+
+Status Set::tell_death(const Acquisition& a, const Status& why) {
+  if (why.code() != Code::peer_dead) return why;
+  std::string known = holders(a.lock.ordinal);
+  if (known.empty()) known = algorithm_->describe(a);
+  Status told(Code::peer_dead,
+              fmt::format("{}; rank {} waited for lock {} of rank {} ({}): {}", why.message(), index(ground_.me),
+                          a.lock.index, index(a.lock.home), to_string(ground_.options.kind), known));
+  base::log_error("{}", told.message());
+  return told;
+}
+
+void Set::tell_what_is_held_by(Rank dead, bool as_server) {
+  const auto count = static_cast<std::size_t>(ground_.count);
+  for (std::size_t ordinal = 0; ordinal < ground_.memory.lock_count(); ++ordinal) {
+    const LockId lock = lock_at(static_cast<int>(ordinal % count), Rank(static_cast<int>(ordinal / count)));
+    std::vector<std::string> known;
+    if (holds(dead, ordinal)) {
+      known.push_back(holders(ordinal));
+      known.push_back(name_with(ordinal, {Hold::wanted}, "waits for it", "wait for it"));
+    }
+    if (as_server && ground_.at_home(lock)) known.push_back(algorithm_->queue_behind(lock, dead));
+    known.erase(std::remove(known.begin(), known.end(), ""), known.end());
+    if (known.empty()) continue;
+    base::log_error("rank {} died; lock {} of rank {} ({}): {}", index(dead), lock.index, index(lock.home),
+                    to_string(ground_.options.kind), fmt::join(known, "; "));
+  }
+}
+
+}  // namespace grapnel::sync::locks
