@@ -62,19 +62,19 @@ void use(Runtime& g, LockSet& set) {
 }
 
 // Collective: what all ranks have counted.
-sync::LockCounts counts_of_all(Runtime& g, LockKind kind) {
-  const sync::LockCounts mine = RuntimeAccess::parts(g).locks->counts()[static_cast<std::size_t>(kind)];
+LockCounts counts_of_all(Runtime& g, LockKind kind) {
+  const LockCounts mine = RuntimeAccess::parts(g).locks->counts()[static_cast<std::size_t>(kind)];
   const auto all = g.allgather(g.world(), base::bytes_of(mine));
   EXPECT_OK(all.status());
-  sync::LockCounts sum;
+  LockCounts sum;
   for (const Bytes& bytes : *all) {
-    const auto one = base::Decoder(bytes).get<sync::LockCounts>();
+    const auto one = base::Decoder(bytes).get<LockCounts>();
     if (!one) continue;
     sum.acquisitions += one->acquisitions;
     sum.local_hand_offs += one->local_hand_offs;
     sum.remote_hand_offs += one->remote_hand_offs;
     sum.gave_up += one->gave_up;
-    for (std::size_t k = 0; k < sync::LockCounts::kWaitClasses; ++k) sum.waits[k] += one->waits[k];
+    for (std::size_t k = 0; k < LockCounts::kWaitClasses; ++k) sum.waits[k] += one->waits[k];
   }
   return sum;
 }
@@ -89,7 +89,7 @@ WORLD_TEST_ON(LockStatistics, AreThoseOfAKnownUse, (std::vector<Shape>{{3, 1}, {
     LockSet set = make(g, kind);
     use(g, set);
     EXPECT_OK(g.destroy_lock_set(set));
-    const sync::LockCounts counts = counts_of_all(g, kind);
+    const LockCounts counts = counts_of_all(g, kind);
     EXPECT_EQ(counts.acquisitions, kFree + 2U);
     EXPECT_EQ(counts.local_hand_offs, same_node ? 1U : 0U);
     EXPECT_EQ(counts.remote_hand_offs, same_node ? 0U : 1U);
@@ -100,8 +100,7 @@ WORLD_TEST_ON(LockStatistics, AreThoseOfAKnownUse, (std::vector<Shape>{{3, 1}, {
     EXPECT_EQ(waited, (away || asks ? kFree + 1U : 0U) + 1U);
     // The one that waited for rank 1 waited for it to settle twice.
     std::uint64_t long_waits = 0;
-    for (std::size_t k = 25; k < sync::LockCounts::kWaitClasses; ++k)
-      long_waits += counts.waits[k];  // 2^24 ns = 16.8 ms
+    for (std::size_t k = 25; k < LockCounts::kWaitClasses; ++k) long_waits += counts.waits[k];  // 2^24 ns = 16.8 ms
     EXPECT_GE(long_waits, 1U);
     EXPECT_OK(g.barrier());
   }
