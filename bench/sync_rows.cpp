@@ -84,8 +84,8 @@ Pairing barrier_sweep() {
 std::vector<Pairing> choices(int nodes) {
   std::vector<Pairing> all;
   for (const char* plan : {"exchange", "direct", "few"}) {
-    SyncWork work = work_of(nodes - 1, 8, 0, kSweepOperations);
-    work.settle_us = kSettle_us;
+    // Right after the writes: `few` makes them ask for their acknowledgements, and that is a part of its price.
+    const SyncWork work = work_of(nodes - 1, 8, 0, kSweepOperations);
     Pairing pairing{
         fmt::format("sync_{}", nodes), {fmt::format("GRAPNEL_BARRIER={}", plan)}, {}, true, {}, kSweepPairs};
     pairing.rows.push_back(row(fmt::format("choice/{}_nodes/against_{}", nodes, plan), SyncOperation::barrier, work));
