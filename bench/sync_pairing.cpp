@@ -16,10 +16,20 @@ bool run_once(TurnJob& job, SyncWork work, SyncOperation operation, double& time
   return job.run(time_ns);
 }
 
-Measurement row_of(const SyncRow& row, const Samples& samples, bool on_a_wire) {
+struct Unit {
+  const char* name;
+  double scale;  ///< of what the jobs answer
+};
+
+Unit unit_of(const Pairing& pairing, const Lab* lab) {
+  if (pairing.in_node) return {"ns", 1e-3};
+  return lab != nullptr ? Unit{"ms", 1e-6} : Unit{"us", 1e-3};
+}
+
+Measurement row_of(const SyncRow& row, const Samples& samples, const Unit& unit) {
   const Pair middle = middle_pair(samples.pairs, Compare::ratio);
-  const double scale = on_a_wire ? 1e-6 : 1e-3;
-  Measurement m{.name = row.name, .unit = on_a_wire ? "ms" : "us"};
+  const double scale = unit.scale;
+  Measurement m{.name = row.name, .unit = unit.name};
   m.value = middle.ours * scale;
   m.limit = middle.limit * scale;
   m.runs = static_cast<int>(samples.pairs.size());
@@ -76,7 +86,7 @@ bool measure_pairing(const Pairing& pairing, const std::function<bool(const std:
   for (const SyncRow& row : rows) {
     Samples samples;
     well = well && measure(limit, ours, row, std::min(effort.pairs, pairing.most_pairs), samples);
-    if (well) on_row(row_of(row, samples, lab != nullptr));
+    if (well) on_row(row_of(row, samples, unit_of(pairing, lab)));
   }
   if (second) well &= second->end();
   return limit.end() && well;

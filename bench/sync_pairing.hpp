@@ -30,6 +30,7 @@ struct Pairing {
   bool two_jobs = true;                  ///< else one job, of the settings of the limit, does both
   std::vector<SyncRow> rows;
   int most_pairs = INT_MAX;  ///< of a row
+  bool in_node = false;      ///< the jobs answer in ps
 };
 
 /// `targets` that each rank writes `bytes` to, `gap_us` before the operation.

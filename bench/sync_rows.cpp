@@ -94,11 +94,18 @@ std::vector<Pairing> choices(int nodes) {
   return all;
 }
 
-// The limit goes around once per operation; `parts` of that way are the bare equivalent.
-Pairing same_node(int ranks, SyncOperation limit, double parts) {
+// The limit goes around once per operation; parts of that way are the bare equivalents.
+Pairing same_node(int ranks, SyncOperation limit, double of_barrier, double of_hand_off) {
   Pairing pairing{fmt::format("sync_same_{}", ranks), {}, {}, false, {}};
-  pairing.rows.push_back({fmt::format("same_node/barrier/{}_ranks", ranks), limit, SyncOperation::barrier,
-                          work_of(0, 8, 0, ranks == 2 ? 20'000 : 500), parts});
+  pairing.in_node = true;
+  const auto add = [&](const char* what, SyncOperation bare, SyncOperation ours, double parts) {
+    SyncWork work = work_of(0, 8, 0, ranks == 2 ? 20'000 : 500);
+    work.lock = static_cast<std::uint64_t>(LockKind::cohort);
+    pairing.rows.push_back({fmt::format("same_node/{}/{}_ranks", what, ranks), bare, ours, work, parts});
+  };
+  add("barrier", limit, SyncOperation::barrier, of_barrier);
+  add("hand_off", limit, SyncOperation::hand_off, of_hand_off);
+  if (ranks == 2) add("free_lock", SyncOperation::two_adds, SyncOperation::free_lock, 1);
   return pairing;
 }
 
@@ -108,8 +115,8 @@ std::vector<Pairing> pairings() {
   for (const int nodes : {2, 4, 8}) {
     for (Pairing& pairing : choices(nodes)) all.push_back(std::move(pairing));
   }
-  all.push_back(same_node(2, SyncOperation::bounce, 0.5));  // one way is half of the way around
-  all.push_back(same_node(4, SyncOperation::wake_around, 1));
+  all.push_back(same_node(2, SyncOperation::bounce, 0.5, 0.5));  // one way is half of the way around
+  all.push_back(same_node(4, SyncOperation::wake_around, 1, 0.25));
   for (const int window : {1, 3, 5, 7}) all.push_back(fence_sweep(window));
   all.push_back(barrier_sweep());
   return all;

@@ -58,14 +58,49 @@ std::uint64_t part_of(const Times& times, SyncOperation operation) {
   }
 }
 
-}  // namespace
-
-std::uint64_t contend(Session& s, const SyncWork& work) {
+LockSet make_set(Session& s, const SyncWork& work) {
   LockOptions options;
   options.kind = static_cast<LockKind>(work.lock);
   auto created = s.g.create_lock_set(1, options);
   if (!created) fail(created.status());
-  LockSet set = *created;
+  return *created;
+}
+
+// Its time, ns.
+std::uint64_t use_often(LockSet& set, std::uint64_t operations) {
+  const std::uint64_t begin_ns = now_ns();
+  for (std::uint64_t i = 0; i < operations; ++i) {
+    must(set.lock(0, kHome));
+    must(set.unlock(0, kHome));
+  }
+  return now_ns() - begin_ns;
+}
+
+}  // namespace
+
+std::uint64_t contend_in_node(Session& s, const SyncWork& work) {
+  LockSet set = make_set(s, work);
+  const auto ranks = static_cast<std::uint32_t>(s.g.size());
+  std::atomic<std::uint64_t>& hand_offs = s.board.page().total_ns;
+  hand_offs.store(0, std::memory_order_relaxed);  // by all alike; ordered by the gathering
+  s.board.gather(ranks, kMoment_ns);
+  const std::uint64_t time_ns = use_often(set, work.operations);
+  hand_offs.fetch_add(set.counts().local_hand_offs, std::memory_order_relaxed);
+  s.board.gather(ranks, 0);
+  must(s.g.destroy_lock_set(set));
+  return 1000 * time_ns / std::max<std::uint64_t>(hand_offs.load(std::memory_order_relaxed), 1);
+}
+
+std::uint64_t use_free_lock(Session& s, const SyncWork& work) {
+  LockSet set = make_set(s, work);
+  std::uint64_t time_ns = 0;
+  if (s.g.rank() == kHome) time_ns = use_often(set, work.operations);
+  must(s.g.destroy_lock_set(set));
+  return 1000 * time_ns / work.operations;
+}
+
+std::uint64_t contend(Session& s, const SyncWork& work) {
+  LockSet set = make_set(s, work);
   const auto ranks = static_cast<std::uint32_t>(s.g.size());
   const bool contends = index(s.g.rank()) >= work.first;
   const std::uint64_t contenders = ranks - work.first;

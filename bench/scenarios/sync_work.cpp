@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "limits/handover.h"
+#include "limits/local.h"
 #include "pairs.hpp"
 
 namespace grapnel::bench {
@@ -53,7 +54,7 @@ std::uint64_t synchronize(Session& s, const SyncWork& work) {
   return total_ns.load(std::memory_order_relaxed) / ranks / work.operations;
 }
 
-// Barriers without writes, or a limit: too short for a clock around each.
+// Barriers without writes, a limit, or a lock: too short for a clock around each.
 std::uint64_t in_the_node(Session& s, const SyncWork& work) {
   const auto rank = static_cast<unsigned>(index(s.g.rank()));
   const auto ranks = static_cast<unsigned>(s.g.size());
@@ -62,10 +63,15 @@ std::uint64_t in_the_node(Session& s, const SyncWork& work) {
   switch (work.operation) {
     case SyncOperation::bounce: limit_bounce(words, rank, ranks, work.operations); break;
     case SyncOperation::wake_around: limit_wake_around(words, rank, ranks, work.operations); break;
+    case SyncOperation::two_adds:
+      if (rank == 0) limit_fetch_and_add(static_cast<std::int64_t*>(words), static_cast<long>(2 * work.operations));
+      break;
+    case SyncOperation::free_lock: return use_free_lock(s, work);
+    case SyncOperation::hand_off: return contend_in_node(s, work);
     default:
       for (std::uint64_t i = 0; i < work.operations; ++i) must(s.g.barrier());
   }
-  return (now_ns() - begin_ns) / work.operations;
+  return 1000 * (now_ns() - begin_ns) / work.operations;
 }
 
 std::uint64_t between_nodes(Session& s, const SyncWork& work) {

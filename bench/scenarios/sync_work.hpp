@@ -14,11 +14,13 @@ enum class SyncOperation : std::uint64_t {
   barrier,      ///< after writes
   bounce,       ///< limit: a cache line goes around the ranks of a node
   wake_around,  ///< limit: each rank of a node wakes the next from a futex
+  two_adds,     ///< limit: two `lock xadd`, by rank 0
   ping_pong,    ///< limit: a datagram goes from rank 0 to rank 1 and back
   hand_off,     ///< of a lock, from one holder to the next
   lock_both,    ///< of a lock: acquire and release
   lock_acquire,
   lock_release,
+  free_lock,  ///< acquire and release by rank 0, while nobody else wants it; inside a node
 };
 
 /// Travels as the board's arguments.
@@ -38,14 +40,18 @@ struct SyncWork {
   static SyncWork load(Board& board);
 };
 
-/// Every rank's part. The answer is the time of one operation, the mean of all ranks, ns; of a hand-off, from one
-/// acquisition to the next; of a limit, of one way around.
+/// Every rank's part. The answer is the time of one operation, the mean of all ranks, ns, or ps inside a node; of a
+/// hand-off, from one acquisition to the next; of a limit, of one way around.
 std::uint64_t do_sync_work(Session& s);
 
 // ---- the parts that are not fences and barriers ----
 
-/// Ranks from `first` on acquire and release the lock at once, each `operations` times: scenarios/lock_work.cpp.
+/// Ranks from `first` on acquire and release the lock at once, each `operations` times: scenarios/contended_lock.cpp.
 std::uint64_t contend(Session& s, const SyncWork& work);
+/// The same inside a node, without a clock around each; ps.
+std::uint64_t contend_in_node(Session& s, const SyncWork& work);
+/// Rank 0 acquires and releases, the others rest; ps.
+std::uint64_t use_free_lock(Session& s, const SyncWork& work);
 /// scenarios/ping_work.cpp
 std::uint64_t ping_pong(Session& s, const SyncWork& work);
 
