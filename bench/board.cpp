@@ -7,7 +7,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <ctime>
@@ -122,11 +121,7 @@ void Board::gather(std::uint32_t ranks, std::uint64_t later_ns) {
     wake_all(futex_of(page_->gatherings));
   }
   while (page_->gatherings.load(std::memory_order_acquire) == seen) sleep_on(futex_of(page_->gatherings), seen);
-  const std::uint64_t start_ns = page_->start_ns.load(std::memory_order_relaxed);
-  const timespec start{.tv_sec = static_cast<time_t>(start_ns / 1'000'000'000),
-                       .tv_nsec = static_cast<long>(start_ns % 1'000'000'000)};
-  while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &start, nullptr) == EINTR) {
-  }
+  sleep_until_ns(page_->start_ns.load(std::memory_order_relaxed));
 }
 
 void Board::announce_joined() {

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 
 namespace grapnel::bench {
@@ -37,6 +38,13 @@ std::vector<double> time_each(const Plan& plan, const Side& side) {
 std::uint64_t now_ns() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+void sleep_until_ns(std::uint64_t time_ns) {
+  const timespec time{.tv_sec = static_cast<time_t>(time_ns / 1'000'000'000),
+                      .tv_nsec = static_cast<long>(time_ns % 1'000'000'000)};
+  while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nullptr) == EINTR) {
+  }
 }
 
 std::uint64_t processor_time_ns() {

@@ -14,6 +14,8 @@
 namespace grapnel::bench {
 
 std::uint64_t now_ns();
+/// Of the same clock.
+void sleep_until_ns(std::uint64_t time_ns);
 /// Of all threads of this process, since it began.
 std::uint64_t processor_time_ns();
 

@@ -1,8 +1,6 @@
 #include "scenarios/lock_metrics.hpp"
 
-#include <cerrno>
 #include <cstring>
-#include <ctime>
 
 #include "pairs.hpp"
 #include "scenarios/lock_user.hpp"
@@ -64,13 +62,6 @@ std::uint64_t common_time_ns(Session& s) {
   std::uint64_t first_ns = 0;
   std::memcpy(&first_ns, all->front().data(), sizeof first_ns);
   return first_ns;
-}
-
-void sleep_until_ns(std::uint64_t time_ns) {
-  const timespec time{.tv_sec = static_cast<time_t>(time_ns / 1'000'000'000),
-                      .tv_nsec = static_cast<long>(time_ns % 1'000'000'000)};
-  while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nullptr) == EINTR) {
-  }
 }
 
 void compute_until_ns(std::uint64_t time_ns) {

@@ -26,7 +26,6 @@ inline constexpr int kLocksPerRank = 32;
 
 /// Collective: the time of rank 0's call. The clock is the same for all: they are on one machine.
 std::uint64_t common_time_ns(Session& s);
-void sleep_until_ns(std::uint64_t time_ns);
 void compute_until_ns(std::uint64_t time_ns);
 
 /// Collective: so many messages have been sent for the set's locks by all ranks and servers. Nothing may be under way

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/foundation.hpp"
 #include "measurement.hpp"
-#include "runtime/assembly.hpp"
 #include "sim/sim_world.hpp"
 #include "sim_locks.hpp"
 #include "sim_sync.hpp"
@@ -21,19 +21,8 @@ namespace {
 constexpr int kGets = 100;
 constexpr std::uint64_t kDelay_ns = base::kMillisecond_ns;
 
-template <typename Part>
-std::shared_ptr<Part> borrowed(Part& part) {
-  return {std::shared_ptr<void>(), &part};
-}
-
 Status measure(sim::RankWorld& me, double& duration_ns) {
-  runtime::Foundation foundation;
-  foundation.host = borrowed(me.host);
-  foundation.launch = borrowed(me.launch);
-  foundation.make_transport = [&me](const base::Config&, const launch::Launch&) {
-    return Result<std::shared_ptr<transport::Transport>>(borrowed(me.transport));
-  };
-  auto started = runtime::assemble(std::move(foundation));
+  auto started = runtime::assemble(test::foundation_of(me));
   if (!started) return started.status();
   Runtime& g = **started;
   const auto memory = g.allocate(kGets * sizeof(std::uint64_t));

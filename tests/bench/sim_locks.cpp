@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "harness/foundation.hpp"
 #include "measurement.hpp"
-#include "runtime/assembly.hpp"
 #include "sim/sim_world.hpp"
 #include "statistics.hpp"
 
@@ -18,11 +18,6 @@ namespace {
 
 constexpr std::uint64_t kDelay_ns = 5 * base::kMillisecond_ns;
 constexpr Rank kHome{0}, kFirst{1}, kSecond{2};
-
-template <typename Part>
-std::shared_ptr<Part> borrowed(Part& part) {
-  return {std::shared_ptr<void>(), &part};
-}
 
 // The first holds the lock until well after the second has queued behind it. When they left and entered.
 Status hand_over(sim::RankWorld& me, Runtime& g, LockSet& locks, std::uint64_t& first_left_ns,
@@ -47,13 +42,7 @@ struct Seen {
 };
 
 Status measure(sim::RankWorld& me, LockKind kind, Seen& seen) {
-  runtime::Foundation foundation;
-  foundation.host = borrowed(me.host);
-  foundation.launch = borrowed(me.launch);
-  foundation.make_transport = [&me](const base::Config&, const launch::Launch&) {
-    return Result<std::shared_ptr<transport::Transport>>(borrowed(me.transport));
-  };
-  auto started = runtime::assemble(std::move(foundation));
+  auto started = runtime::assemble(test::foundation_of(me));
   if (!started) return started.status();
   Runtime& g = **started;
   auto locks = g.create_lock_set(1, {.kind = kind});

@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "harness/foundation.hpp"
 #include "measurement.hpp"
-#include "runtime/assembly.hpp"
 #include "sim/sim_world.hpp"
 #include "statistics.hpp"
 
@@ -40,11 +40,6 @@ constexpr SyncRow kRows[] = {
     {"sim/barrier_auto/8_nodes/5ms_delay", base::FenceKind::overlapped, base::BarrierKind::automatic, false, true, 4},
 };
 
-template <typename Part>
-std::shared_ptr<Part> borrowed(Part& part) {
-  return {std::shared_ptr<void>(), &part};
-}
-
 // All ranks go on at the same virtual time.
 void line_up(os::Host& host) {
   constexpr std::uint64_t kStep_ns = base::kSecond_ns;
@@ -62,14 +57,9 @@ Status write_to_all(Runtime& g, const Memory& memory) {
 }
 
 Status measure(sim::RankWorld& me, const SyncRow& row, double& duration_ns) {
-  runtime::Foundation foundation;
+  auto foundation = test::foundation_of(me);
   foundation.config.fence = row.fence;
   foundation.config.barrier = row.barrier;
-  foundation.host = borrowed(me.host);
-  foundation.launch = borrowed(me.launch);
-  foundation.make_transport = [&me](const base::Config&, const launch::Launch&) {
-    return Result<std::shared_ptr<transport::Transport>>(borrowed(me.transport));
-  };
   auto started = runtime::assemble(std::move(foundation));
   if (!started) return started.status();
   Runtime& g = **started;

@@ -1,7 +1,8 @@
 // What a rank of a simulated world stands on.
 #pragma once
 
-#include "harness/world.hpp"
+#include <memory>
+
 #include "runtime/assembly.hpp"
 #include "sim/sim_world.hpp"
 

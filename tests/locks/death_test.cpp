@@ -9,6 +9,7 @@
 #include "harness/access.hpp"
 #include "harness/foundation.hpp"
 #include "harness/processes.hpp"
+#include "harness/world.hpp"
 #include "locks/exercise.hpp"
 #include "sim/sim_world.hpp"
 

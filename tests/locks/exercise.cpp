@@ -5,6 +5,7 @@
 #include "base/codec.hpp"
 #include "harness/access.hpp"
 #include "harness/foundation.hpp"
+#include "harness/world.hpp"
 #include "sync/lock_set.hpp"
 
 namespace grapnel::test {

@@ -7,6 +7,7 @@
 
 #include "harness/access.hpp"
 #include "harness/foundation.hpp"
+#include "harness/world.hpp"
 #include "harness/wrapped_transport.hpp"
 #include "progress/message.hpp"
 #include "sim/sim_world.hpp"

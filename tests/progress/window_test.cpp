@@ -3,6 +3,7 @@
 
 #include "harness/access.hpp"
 #include "harness/foundation.hpp"
+#include "harness/world.hpp"
 
 namespace grapnel::test {
 namespace {

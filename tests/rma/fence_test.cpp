@@ -11,6 +11,7 @@
 
 #include "harness/access.hpp"
 #include "harness/foundation.hpp"
+#include "harness/world.hpp"
 #include "harness/wrapped_transport.hpp"
 
 namespace grapnel::test {

@@ -9,6 +9,7 @@
 
 #include "harness/access.hpp"
 #include "harness/foundation.hpp"
+#include "harness/world.hpp"
 #include "harness/wrapped_transport.hpp"
 #include "progress/message.hpp"
 #include "sync/barrier/messages.hpp"
