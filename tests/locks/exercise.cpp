@@ -58,7 +58,7 @@ namespace {
 // One rank's use of the lock.
 class User {
  public:
-  User(Runtime& g, Witness& witness, LockSet locks, Rank home, std::uint64_t seed)
+  User(Runtime& g, Witness& witness, const LockSet& locks, Rank home, std::uint64_t seed)
       : g_(g),
         host_(*RuntimeAccess::parts(g).host),
         witness_(witness),
