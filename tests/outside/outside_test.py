@@ -219,7 +219,7 @@ class Running(Folder):
         self.write("liar", "#!/bin/sh\necho value 3 is wrong\n")
         self.write("code", "#!/bin/sh\necho fine\nexit 3\n")
         self.write("slow", "#!/bin/sh\necho started\nsleep 60\n")
-        code, rows, summary, out = self.rows("--timeout", "2")
+        code, rows, summary, out = self.rows("--timeout", "8")
         self.assertEqual(code, 1)
         self.assertEqual({name: row["verdict"] for name, row in rows.items()},
                          {"good": "passed", "liar": "failed", "code": "failed", "slow": "slow"})
@@ -247,7 +247,7 @@ class Running(Folder):
         self.addCleanup(lambda: Path(name).unlink(missing_ok=True))
         self.write("file", f"#!/bin/sh\ntouch {name}\n")
         self.write("process", "#!/bin/sh\nsetsid sleep 71 >/dev/null 2>&1 &\n")
-        _, rows, _, _ = self.rows("--timeout", "6")
+        _, rows, _, _ = self.rows("--timeout", "8")
         self.assertEqual(rows["file"]["verdict"], "failed")
         self.assertIn(name, rows["file"]["reason"])
         self.assertEqual(self.sleepers("71"), [])

@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
     files = entries_of("/proc/self/fd");
     kib = memory_kib("/proc/self/smaps_rollup", "Private_Dirty:");
   }
-  CHECK_EQUAL(entries_of("/proc/self/fd"), files);
+  CHECK(entries_of("/proc/self/fd") <= files + connections_to_come());
   CHECK(memory_kib("/proc/self/smaps_rollup", "Private_Dirty:") < kib + 8192);
   finish();
   return 0;

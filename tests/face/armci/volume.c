@@ -14,15 +14,14 @@ static struct counts taken(void) {
   return now;
 }
 
-/* Some room for MPI's own tables, and for the connections that servers open to each other when they first need them:
- * two to every other node, however many groups there are. */
+/* Some room for MPI's own tables, and for connections: however many groups there are, no more of them. */
 static void check_nothing_more(const char* what, struct counts before, long room_kib) {
   const struct counts now = taken();
   if (me == 0) {
     printf("%s: descriptors %d, %d; threads %d, %d; mappings %d, %d; memory %ld, %ld KiB\n", what, before.descriptors,
            now.descriptors, before.threads, now.threads, before.mappings, now.mappings, before.kib, now.kib);
   }
-  CHECK(now.descriptors <= before.descriptors + 2 * (armci_domain_count(ARMCI_DOMAIN_SMP) - 1));
+  CHECK(now.descriptors <= before.descriptors + connections_to_come());
   CHECK_EQUAL(now.threads, before.threads);
   CHECK(now.mappings <= before.mappings + 8);
   CHECK(now.kib < before.kib + room_kib);
