@@ -104,7 +104,8 @@ Pairing same_node(int ranks, SyncOperation limit, double of_barrier, double of_h
     pairing.rows.push_back({fmt::format("same_node/{}/{}_ranks", what, ranks), bare, ours, work, parts});
   };
   add("barrier", limit, SyncOperation::barrier, of_barrier);
-  add("hand_off", limit, SyncOperation::hand_off, of_hand_off);
+  if (ranks == 2) add("hand_off", limit, SyncOperation::hand_off, of_hand_off);
+  add(ranks == 2 ? "contended" : "hand_off", limit, SyncOperation::contended, of_hand_off);
   if (ranks == 2) add("free_lock", SyncOperation::two_adds, SyncOperation::free_lock, 1);
   return pairing;
 }

@@ -11,6 +11,7 @@ namespace {
 
 constexpr Rank kHome{0};
 constexpr std::uint64_t kMoment_ns = 1'000'000;
+constexpr std::uint64_t kInLine_ns = 500;  ///< from the word that one will ask for the lock until he surely waits
 
 struct Times {
   std::uint64_t acquire_ns = 0, release_ns = 0;
@@ -66,6 +67,18 @@ LockSet make_set(Session& s, const SyncWork& work) {
   return *created;
 }
 
+void await(const std::atomic<std::uint64_t>& word, std::uint64_t value) {
+  while (word.load(std::memory_order_acquire) != value) __builtin_ia32_pause();
+}
+
+// What the clock says between two readings, one after the other.
+std::uint64_t clock_ps() {
+  constexpr std::uint64_t kReadings = 1000;
+  const std::uint64_t begin_ns = now_ns();
+  for (std::uint64_t i = 1; i < kReadings; ++i) now_ns();
+  return 1000 * (now_ns() - begin_ns) / kReadings;
+}
+
 // Its time, ns.
 std::uint64_t use_often(LockSet& set, std::uint64_t operations) {
   const std::uint64_t begin_ns = now_ns();
@@ -89,6 +102,41 @@ std::uint64_t contend_in_node(Session& s, const SyncWork& work) {
   s.board.gather(ranks, 0);
   must(s.g.destroy_lock_set(set));
   return 1000 * time_ns / std::max<std::uint64_t>(hand_offs.load(std::memory_order_relaxed), 1);
+}
+
+std::uint64_t hand_over_in_node(Session& s, const SyncWork& work) {
+  LockSet set = make_set(s, work);
+  const auto me = static_cast<std::uint64_t>(index(s.g.rank()));
+  // Who will wait says so, and when he has the lock; then the two change places.
+  auto& turn = *static_cast<std::atomic<std::uint64_t>*>(s.memory.on(kHome));  // zero, as the bare limits leave it
+  BoardPage& page = s.board.page();
+  page.total_ns.store(0, std::memory_order_relaxed);  // by both alike; ordered by the gathering
+  if (me == 0) must(set.lock(0, kHome));
+  s.board.gather(2, 0);
+  std::uint64_t time_ns = 0;  // modulo 2^64: each adds the times of its acquisitions, less those of its releases
+  for (std::uint64_t i = 0; i < work.operations; ++i) {
+    const std::uint64_t asks = 2 * i + 1, has = 2 * i + 2;
+    if (i % 2 == me) {
+      await(turn, asks);
+      const std::uint64_t seen_ns = now_ns();
+      std::uint64_t begin_ns = seen_ns;
+      while (begin_ns < seen_ns + kInLine_ns) begin_ns = now_ns();
+      must(set.unlock(0, kHome));
+      time_ns -= begin_ns;
+      await(turn, has);
+    } else {
+      turn.store(asks, std::memory_order_release);
+      must(set.lock(0, kHome));
+      time_ns += now_ns();
+      turn.store(has, std::memory_order_release);
+    }
+  }
+  page.total_ns.fetch_add(time_ns, std::memory_order_relaxed);
+  s.board.gather(2, 0);
+  if (work.operations % 2 == me) must(set.unlock(0, kHome));
+  turn.store(0, std::memory_order_relaxed);  // by both alike
+  must(s.g.destroy_lock_set(set));
+  return 1000 * page.total_ns.load(std::memory_order_relaxed) / work.operations - clock_ps();
 }
 
 std::uint64_t use_free_lock(Session& s, const SyncWork& work) {

@@ -67,7 +67,8 @@ std::uint64_t in_the_node(Session& s, const SyncWork& work) {
       if (rank == 0) limit_fetch_and_add(static_cast<std::int64_t*>(words), static_cast<long>(2 * work.operations));
       break;
     case SyncOperation::free_lock: return use_free_lock(s, work);
-    case SyncOperation::hand_off: return contend_in_node(s, work);
+    case SyncOperation::hand_off: return hand_over_in_node(s, work);
+    case SyncOperation::contended: return contend_in_node(s, work);
     default:
       for (std::uint64_t i = 0; i < work.operations; ++i) must(s.g.barrier());
   }

@@ -17,6 +17,7 @@ enum class SyncOperation : std::uint64_t {
   two_adds,     ///< limit: two `lock xadd`, by rank 0
   ping_pong,    ///< limit: a datagram goes from rank 0 to rank 1 and back
   hand_off,     ///< of a lock, from one holder to the next
+  contended,    ///< the same inside a node, where all ask for it all the time
   lock_both,    ///< of a lock: acquire and release
   lock_acquire,
   lock_release,
@@ -50,6 +51,8 @@ std::uint64_t do_sync_work(Session& s);
 std::uint64_t contend(Session& s, const SyncWork& work);
 /// The same inside a node, without a clock around each; ps.
 std::uint64_t contend_in_node(Session& s, const SyncWork& work);
+/// Two ranks of a node: from the call that releases the lock until the other, who has waited for it, has it; ps.
+std::uint64_t hand_over_in_node(Session& s, const SyncWork& work);
 /// Rank 0 acquires and releases, the others rest; ps.
 std::uint64_t use_free_lock(Session& s, const SyncWork& work);
 /// scenarios/ping_work.cpp

@@ -79,13 +79,7 @@ class RealHost final : public Host {
  public:
   std::uint64_t now_ns() override { return internal::monotonic_ns(); }
 
-  void relax() override {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("isb" ::: "memory");  // `yield` is a no-op on most cores; isb waits about as long as x86's pause
-#endif
-  }
+  void relax() override { pause(); }
 
   void yield() override { ::sched_yield(); }
 

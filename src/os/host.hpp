@@ -19,6 +19,15 @@ namespace grapnel::os {
 /// A word in shared memory that one sleeps on. 32 bits, as the futex wants it.
 using Word = std::atomic<std::uint32_t>;
 
+/// The processor's pause instruction: for a look at a word of which no simulator needs to know.
+inline void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb" ::: "memory");  // `yield` is a no-op on most cores; isb waits about as long as x86's pause
+#endif
+}
+
 /// A thread that was started through a Host; the destructor joins it.
 class Thread {
  public:
@@ -32,7 +41,7 @@ class Host {
   /// Monotonic, ns. Any thread.
   virtual std::uint64_t now_ns() = 0;
 
-  /// One step of a spin: the processor's pause instruction; a yield point in the simulator.
+  /// One step of a spin: `pause`; a yield point in the simulator.
   virtual void relax() = 0;
 
   /// Gives the processor to whoever else wants it.

@@ -25,9 +25,9 @@ constexpr std::uint64_t kTimeSlice_ns = 500 * base::kMicrosecond_ns;
 void Waiting::Neighbour::yielded(std::uint64_t from_ns, std::uint64_t to_ns) {
   const std::uint64_t took_ns = to_ns - from_ns;
   const bool answers = took_ns >= kNobody_ns && took_ns < kTimeSlice_ns;
-  const std::uint32_t steps = answers ? 1 : kStepsPerYield;
-  if (steps_per_yield_.load(std::memory_order_relaxed) != steps) {
-    steps_per_yield_.store(steps, std::memory_order_relaxed);
+  const std::uint64_t every_ns = answers ? 0 : kYieldEvery_ns;
+  if (yield_every_ns_.load(std::memory_order_relaxed) != every_ns) {
+    yield_every_ns_.store(every_ns, std::memory_order_relaxed);
   }
   in_a_row_.store(answers ? in_a_row_.load(std::memory_order_relaxed) + 1 : 0, std::memory_order_relaxed);
   if (took_ns >= kTimeSlice_ns) no_yield_before_ns_.store(to_ns + 2 * took_ns, std::memory_order_relaxed);
@@ -42,17 +42,19 @@ Waiting::Waiting(os::Host& host, launch::Launch& launch, std::uint64_t spin_ns)
 
 Result<std::uint64_t> Waiting::sleep_until(std::uint64_t until_ns) {
   const std::uint64_t now_ns = host_.now_ns();
+  looked_ns_.store(now_ns, std::memory_order_relaxed);
   if (now_ns >= until_ns) return Status(Code::timed_out, "the time that the caller gave has passed");
   return std::min(kLongestSleep_ns, until_ns - now_ns);
 }
 
 Waiting::Spin::Spin(Waiting& waiting, Neighbour& neighbour, std::uint64_t until_ns)
-    : waiting_(waiting), neighbour_(neighbour), end_ns_(0) {
+    : waiting_(waiting), neighbour_(neighbour), end_ns_(0), yielded_ns_(0) {
   // relaxed: only a count of how many spin; nothing is published by it.
   const std::uint32_t others = waiting.spinners_.fetch_add(1, std::memory_order_relaxed);
   counted_ = others < waiting.cpu_share_;
   if (counted_) {
-    end_ns_ = std::min(waiting.host_.now_ns() + waiting.spin_ns_, until_ns);
+    yielded_ns_ = waiting.host_.now_ns();
+    end_ns_ = std::min(yielded_ns_ + waiting.spin_ns_, until_ns);
   } else {
     waiting.spinners_.fetch_sub(1, std::memory_order_relaxed);
   }
@@ -65,10 +67,12 @@ Waiting::Spin::~Spin() {
 bool Waiting::Spin::step() {
   if (!counted_) return false;
   const std::uint64_t now_ns = waiting_.host_.now_ns();
+  waiting_.looked_ns_.store(now_ns, std::memory_order_relaxed);
   if (now_ns >= end_ns_) return false;
-  if (neighbour_.wants_yield(++steps_, now_ns)) {
+  if (neighbour_.wants_yield(yielded_ns_, now_ns)) {
     waiting_.host_.yield();
-    neighbour_.yielded(now_ns, waiting_.host_.now_ns());
+    yielded_ns_ = waiting_.host_.now_ns();
+    neighbour_.yielded(now_ns, yielded_ns_);
   } else {
     waiting_.host_.relax();
   }

@@ -6,6 +6,9 @@
 // job still lives. No clock is read unless there is something to wait for. A wait may have an end: an absolute time of
 // the host's clock, after which it answers timed_out.
 //
+// A wait on a word begins with a glance: some looks one pause apart, without a clock. Where the other is at it on
+// another core, that is all; a clock read between two looks would cost more than the word's way.
+//
 // A spin yields, because whoever it waits for may be ready to run on the same core: the kernel likes to wake who is
 // sent something on the core of the sender. How often, is learned (`Neighbour`).
 #pragma once
@@ -50,8 +53,18 @@ class Waiting {
       seen = word.load(std::memory_order_acquire);
       return ready(seen);
     };
-    return wait(
-        look, [] { return false; }, [&](std::uint64_t timeout_ns) { host_.wait(word, seen, timeout_ns); }, kForever);
+    return wait([&] { return glance(look); }, [] { return false; },
+                [&](std::uint64_t timeout_ns) { host_.wait(word, seen, timeout_ns); }, kForever);
+  }
+
+  /// Looks for about 200 ns, without a clock: whether `ready()` held.
+  template <typename Ready>
+  static bool glance(Ready ready) {
+    for (int look = 0; look < kLooks; ++look) {
+      if (ready()) return true;
+      os::pause();
+    }
+    return false;
   }
 
   /// The same with an end, and for words whose writer wakes only those that sleep: before each sleep `mark(seen)` says
@@ -67,8 +80,7 @@ class Waiting {
     const auto sleep = [&](std::uint64_t timeout_ns) {
       if (mark(seen)) host_.wait(word, seen, timeout_ns);
     };
-    return wait(
-        look, [] { return false; }, sleep, until_ns);
+    return wait([&] { return glance(look); }, [] { return false; }, sleep, until_ns);
   }
 
   /// What a thread's yields brought: who else runs on its core. Where that is the one who is waited for, the two hand
@@ -77,22 +89,22 @@ class Waiting {
   /// Threads: any; those of a rank share one, and what one of them learns there is good enough for the others.
   class Neighbour {
    public:
-    bool wants_yield(std::uint32_t step, std::uint64_t now_ns) const {
-      return step % steps_per_yield_.load(std::memory_order_relaxed) == 0 &&
+    bool wants_yield(std::uint64_t last_ns, std::uint64_t now_ns) const {
+      return now_ns - last_ns >= yield_every_ns_.load(std::memory_order_relaxed) &&
              now_ns >= no_yield_before_ns_.load(std::memory_order_relaxed);
     }
     void yielded(std::uint64_t from_ns, std::uint64_t to_ns);
     /// Whether it is the one who is waited for, as far as the last yield tells.
-    bool answers() const { return steps_per_yield_.load(std::memory_order_relaxed) == 1; }
+    bool answers() const { return yield_every_ns_.load(std::memory_order_relaxed) == 0; }
     /// It answered `kForLong` times, one after the other, since the last `forget`: the two share a core for long.
     bool answers_for_long() const { return in_a_row_.load(std::memory_order_relaxed) >= kForLong; }
     void forget() { in_a_row_.store(0, std::memory_order_relaxed); }
 
    private:
-    static constexpr std::uint32_t kStepsPerYield = 32;  ///< where nobody is known to be there
-    static constexpr std::uint32_t kForLong = 32;        ///< about half a millisecond
+    static constexpr std::uint64_t kYieldEvery_ns = 4 * base::kMicrosecond_ns;  ///< where nobody is known to be there
+    static constexpr std::uint32_t kForLong = 32;                               ///< about half a millisecond
     // relaxed, all: hints.
-    std::atomic<std::uint32_t> steps_per_yield_{kStepsPerYield};
+    std::atomic<std::uint64_t> yield_every_ns_{kYieldEvery_ns};
     std::atomic<std::uint32_t> in_a_row_{0};
     std::atomic<std::uint64_t> no_yield_before_ns_{0};
   };
@@ -115,14 +127,18 @@ class Waiting {
     Waiting& waiting_;
     Neighbour& neighbour_;
     bool counted_;
-    std::uint64_t end_ns_;
-    std::uint32_t steps_ = 0;
+    std::uint64_t end_ns_, yielded_ns_;
   };
+
+  /// The clock as a wait of this rank read it last: its spin between two glances, or after it slept.
+  std::uint64_t looked_ns() const { return looked_ns_.load(std::memory_order_relaxed); }
 
   Status health() { return launch_.health(); }
   static constexpr std::uint64_t kLongestSleep_ns = 250 * base::kMillisecond_ns;
 
  private:
+  static constexpr int kLooks = 10;
+
   /// How long to sleep, or timed_out.
   Result<std::uint64_t> sleep_until(std::uint64_t until_ns);
 
@@ -151,6 +167,7 @@ class Waiting {
         if (!timeout_ns) return timeout_ns.status();
         sleep(*timeout_ns);
       }
+      looked_ns_.store(host_.now_ns(), std::memory_order_relaxed);
       if (ready()) return {};
     }
   }
@@ -160,7 +177,8 @@ class Waiting {
   const std::uint64_t spin_ns_;
   os::Word& spinners_;
   std::uint32_t cpu_share_;
-  Neighbour neighbour_;  ///< of the callers; a server has its own
+  std::atomic<std::uint64_t> looked_ns_{0};  ///< relaxed: for statistics
+  Neighbour neighbour_;                      ///< of the callers; a server has its own
 };
 
 }  // namespace grapnel::progress

@@ -63,7 +63,7 @@ Status Barriers::begin(const launch::Group& group, const Contribution& contribut
     // A write of mine that was refused is no reason to leave the others waiting.
     mine.fenced = rma_.before_barrier(mine.nodes, fences, kind, mine.cut);
     if (mine.fenced.code() == Code::peer_dead) return mine.fenced;
-    mine.entry->plan.store(static_cast<std::uint32_t>(plan), std::memory_order_relaxed);  // ordered by `arrived`
+    mine.entry->plan.store(static_cast<std::uint32_t>(plan), std::memory_order_relaxed);  // ordered by the arrival
   }
   mine.begun = true;
   return arrive(mine);
@@ -75,7 +75,7 @@ Status Barriers::contribute(Membership& mine, const Contribution& contribution) 
   PayloadArea& area = **area_or;
   Status outcome;
   GRAPNEL_TRY(words_.with_area(area, [&] {
-    mine.entry->combine.store(contribution.combine, std::memory_order_relaxed);  // ordered by `arrived`
+    mine.entry->combine.store(contribution.combine, std::memory_order_relaxed);  // ordered by the arrival
     const std::uint32_t bytes = area.in_bytes.load(std::memory_order_relaxed);   // ordered by the area's lock
     Bytes joined(area.in, area.in + bytes);
     if (joined.empty()) {
@@ -97,13 +97,13 @@ Status Barriers::contribute(Membership& mine, const Contribution& contribution) 
 Status Barriers::arrive(Membership& mine) {
   BarrierEntry& entry = *mine.entry;
   if (mine.cut.dirty > 0) {
-    entry.dirty.fetch_add(mine.cut.dirty, std::memory_order_relaxed);  // ordered by `arrived`
+    entry.dirty.fetch_add(mine.cut.dirty, std::memory_order_relaxed);  // ordered by the arrival
     std::uint32_t most = entry.most_dirty.load(std::memory_order_relaxed);
     while (most < mine.cut.dirty && !entry.most_dirty.compare_exchange_weak(most, mine.cut.dirty)) {
     }
   }
   // acq_rel: the last to arrive sees what all wrote before, and passes it on by the gate or the launch.
-  if (entry.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 != mine.local) return {};
+  if (entry.arrivals(mine.local).fetch_add(1, std::memory_order_acq_rel) + 1 != mine.local) return {};
   if (mine.several_nodes) {
     words_.launch(mine.number);
     return call_server();

@@ -118,7 +118,9 @@ Status Set::wait(Acquisition& a, std::uint64_t timeout_ns) {
   } else if (!waited.ok()) {
     return tell_death(a, waited);
   }
-  ground_.statistics.count_wait(host.now_ns() - start_ns);
+  // Not the clock itself: who has just been handed the lock would read it while the others wait.
+  const std::uint64_t looked_ns = ground_.waiting.looked_ns();
+  ground_.statistics.count_wait(looked_ns > start_ns ? looked_ns - start_ns : 0);
   return {};
 }
 

@@ -40,18 +40,18 @@
 #endif
 
 byte q_tail[2];             /* NodeQueueWords::tail, by node */
-byte q_owner[2];            /* … owner */
+byte q_place[2];            /* NodeQueue::places_, the holder's */
 byte q_next[RECORDS + 2];   /* Record::next, and, at the node's number, the bare holder's */
 byte q_state[RECORDS];      /* Record::state */
 bool in_use[RECORDS];       /* Record::in_use */
 byte passes[2];
 byte inside;
-#define Q_NEXT(n, owner) q_next[(owner == BARE -> RECORDS + (n) : (owner))]
+#define Q_NEXT(n, place) q_next[(place == BARE -> RECORDS + (n) : (place))]
 
-inline retire(t_n, t_owner) {   /* NodeQueue::retire */
+inline retire(t_n, t_place) {   /* NodeQueue::retire */
   if
-  :: t_owner == BARE -> Q_NEXT(t_n, BARE) = 0
-  :: else -> in_use[t_owner] = false
+  :: t_place == BARE -> Q_NEXT(t_n, BARE) = 0
+  :: else -> in_use[t_place] = false
   fi
 }
 
@@ -59,19 +59,26 @@ inline retire(t_n, t_owner) {   /* NodeQueue::retire */
 inline pass(p_n, p_word, p_link, p_gone, p_passed) {
   p_passed = false;
   do
-  :: p_link = Q_NEXT(p_n, q_owner[p_n]);                                  /* next_of(owner).load() */
+  :: p_link = Q_NEXT(p_n, q_place[p_n]);                                  /* next_of(place).load()  */
      if
      :: p_link == 0 -> break
      :: else ->
-        p_gone = q_owner[p_n];
-        retire(p_n, p_gone);
+        p_gone = q_place[p_n];
+        if
+        :: p_gone == BARE -> retire(p_n, p_gone)
+        :: else
+        fi;
         atomic {                                                    /* hand: state.exchange(word) */
-          p_gone = q_state[p_link];
+          p_passed = (q_state[p_link] != Q_GAVE_UP);
           q_state[p_link] = p_word
         };
         if
-        :: p_gone != Q_GAVE_UP -> p_passed = true; break
-        :: else -> q_owner[p_n] = p_link
+        :: p_gone != BARE -> retire(p_n, p_gone)
+        :: else
+        fi;
+        if
+        :: p_passed -> break
+        :: else -> q_place[p_n] = p_link
         fi
      fi
   od;
@@ -85,7 +92,7 @@ inline q_release(q_n, q_link, q_gone, q_passed) {
      if
      :: q_passed -> break
      :: else ->
-        q_gone = q_owner[q_n];
+        q_gone = q_place[q_n];
         atomic {                                                    /* free_if_last */
           if
           :: q_tail[q_n] == q_gone -> q_tail[q_n] = 0; q_link = 1
@@ -127,7 +134,7 @@ proctype rank(byte r; byte rounds; bool may_give_up) {
      holds = false; whole = false; got = false;
      if
      :: atomic { q_tail[n] == 0 -> q_tail[n] = BARE };              /* take_if_free */
-        q_owner[n] = BARE; holds = true
+        q_place[n] = BARE; holds = true
      :: atomic { left != 0 && q_state[left] == Q_GAVE_UP ->         /* enter: NodeQueue::take_up */
           mine = left; left = 0; q_state[mine] = Q_WAITING; waits = true }
      :: atomic { q_tail[n] != 0 && (left == 0 || q_state[left] != Q_GAVE_UP) ->   /* enter: take_record, tail.exchange */
@@ -140,13 +147,13 @@ proctype rank(byte r; byte rounds; bool may_give_up) {
           gone = q_tail[n]; q_tail[n] = mine };
         atomic { link = Q_NEXT(n, gone); Q_NEXT(n, gone) = mine };  /* enter: next.exchange */
         if
-        :: link == Q_RELEASED -> retire(n, gone); q_owner[n] = mine; holds = true
+        :: link == Q_RELEASED -> retire(n, gone); q_place[n] = mine; holds = true
         :: else -> waits = true
         fi
      fi;
      if
      :: waits && q_state[mine] >= Q_BARE ->                         /* wait */
-        q_owner[n] = mine; holds = true; whole = (q_state[mine] == Q_WHOLE)
+        q_place[n] = mine; holds = true; whole = (q_state[mine] == Q_WHOLE)
      :: atomic { waits && may_give_up && q_state[mine] == Q_WAITING ->
           q_state[mine] = Q_GAVE_UP; left = mine }                  /* leave */
      :: !waits

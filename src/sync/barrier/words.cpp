@@ -117,12 +117,23 @@ void BarrierWords::launch(std::uint32_t number) {
   } while (!words_.launched.compare_exchange_weak(head, number + 1, std::memory_order_seq_cst));
 }
 
+namespace {
+
+// A line that nobody writes stays with all who read it.
+template <typename T>
+void clear(std::atomic<T>& word) {
+  if (word.load(std::memory_order_relaxed) != 0) word.store(0, std::memory_order_relaxed);  // ordered by the gate
+}
+
+}  // namespace
+
 void BarrierWords::open(BarrierEntry& entry) {
   const std::uint32_t before = entry.gate.load(std::memory_order_relaxed);  // nobody else counts it up
-  entry.arrived.store(0, std::memory_order_relaxed);                        // ordered by the gate
-  entry.dirty.store(0, std::memory_order_relaxed);
-  entry.most_dirty.store(0, std::memory_order_relaxed);
-  entry.combine.store(0, std::memory_order_relaxed);
+  clear(entry.few_arrived);
+  clear(entry.arrived);
+  clear(entry.dirty);
+  clear(entry.most_dirty);
+  clear(entry.combine);
   // release: pairs with the acquire of whoever waits at the gate, who then sees the results and all that came before.
   const std::uint32_t old = entry.gate.exchange((BarrierWords::done(before) + 1) << 1, std::memory_order_acq_rel);
   if ((old & 1) != 0) waiting_.host().wake(entry.gate);

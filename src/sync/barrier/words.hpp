@@ -1,7 +1,7 @@
 // What the ranks of a node share for their barriers: an entry per group, in node memory.
 //
-//   a rank:      fence if the plan says so ─▶ add dirty, payload ─▶ arrived += 1 ─▶ the last one: launch ─▶ wait on
-//   gate the server:  takes launched entries ─▶ rounds with other nodes ─▶ results ─▶ arrived = 0 ─▶ opens the gate
+//   a rank:      fence if the plan says so ─▶ add dirty, payload ─▶ arrivals += 1 ─▶ the last one: launch ─▶ wait on
+//   gate the server:  takes launched entries ─▶ rounds with other nodes ─▶ results ─▶ arrivals = 0 ─▶ opens the gate
 //                (a group on one node: the last rank to arrive does this itself, without rounds)
 //
 //   gate:  ┌────────────────────────┬───┐
@@ -10,8 +10,8 @@
 //
 // Invariants:
 //  1. The contributions of an entry are written between the gate's opening and the last arrival, by ranks; the results
-//     between the last arrival and the gate's opening, by one thread. `arrived` (acq_rel) and `gate` (release, acquire)
-//     order the two.
+//     between the last arrival and the gate's opening, by one thread. `arrivals` (acq_rel) and `gate` (release,
+//     acquire) order the two.
 //  2. All ranks of a node that hold an entry are members of its group and have done the same number of its barriers; so
 //     an entry that was released and taken again goes on where its members' own counts say.
 //  3. An entry is in the list of launched ones once per barrier: `next` belongs to the list from launch to gate.
@@ -36,7 +36,7 @@ struct alignas(64) BarrierEntry {
   std::uint64_t key = 0;         ///< of the group; under the table's lock
   std::uint32_t references = 0;  ///< ranks of this node that hold it; 0: free. Under the table's lock
   // Contributions.
-  os::Word arrived;
+  os::Word arrived;  ///< where more than kFewRanks do; else `few_arrived`
   os::Word most_dirty;
   os::Word plan;  ///< BarrierPlan; every rank stores the same
   std::atomic<std::uint64_t> dirty;
@@ -47,6 +47,12 @@ struct alignas(64) BarrierEntry {
   alignas(64) os::Word gate;
   os::Word next_plan;
   std::atomic<std::uint64_t> refused;
+  // With the gate's line, which the last to arrive then has already: one way of a cache line less. Many ranks would
+  // take it from each other, and from those that look at the gate.
+  os::Word few_arrived;
+
+  static constexpr std::uint32_t kFewRanks = 4;
+  os::Word& arrivals(std::uint32_t local_ranks) { return local_ranks <= kFewRanks ? few_arrived : arrived; }
 };
 
 /// Payloads of the local ranks, joined; and the result of all nodes.

@@ -9,11 +9,10 @@ bool Cohort::take_now(const LockId& lock, bool) {
   if (!ground_.one_node) {
     const bool idle = words.node.state.load() == Chain::kIdle;
     if (!idle || !chain_.attempt_at_home(lock, words.node, my_node())) {
-      ranks_.release(words.ranks);
+      ranks_.release(words.ranks, lock);
       return false;
     }
   }
-  note_holder(words);
   return true;
 }
 
@@ -24,44 +23,48 @@ Status Cohort::start(Acquisition& a) {
   if (ranks_.take_if_free(words->ranks)) return start_between_nodes(a, *words);
   const auto holder = ranks_.enter(words->ranks, a);
   if (!holder) return holder.status();
-  return *holder ? start_between_nodes(a, *words) : Status{};
+  if (*holder) return start_between_nodes(a, *words);
+  if (!ranks_.passed_soon(a)) return {};
+  GRAPNEL_TRY(take_what_was_passed(a, *words, progress::Waiting::kForever));
+  if (a.done) ground_.statistics.count_wait(0);  // no clock was read for it
+  return {};
+}
+
+// Waits for its turn in the node's queue; then it is done, or in line between the nodes.
+Status Cohort::take_what_was_passed(Acquisition& a, Words& words, std::uint64_t until_ns) {
+  const auto passed = ranks_.wait(a, until_ns);
+  if (!passed) return passed.status();
+  if (*passed != NodeQueue::kPassedWhole && !ground_.one_node) return start_between_nodes(a, words);
+  take_passed_lock(a, words);
+  return {};
+}
+
+void Cohort::take_passed_lock(Acquisition& a, Words& words) {
+  a.received = ground_.memory.kept(&words, 0);
+  a.came = Came::from_this_node;
+  a.done = true;
 }
 
 // The caller holds the queue of ranks.
 Status Cohort::start_between_nodes(Acquisition& a, Words& words) {
   if (ground_.one_node) {
     a.received = ground_.memory.kept(&words, 0);
-    finish(a, words);
+    a.done = true;
     return {};
   }
   // A place that was given up, by this rank or another of the node, still stands in the queue.
   if (chain_.take_up(a, words.node)) return {};
-  GRAPNEL_TRY(chain_.start(a, words.node, my_node()));
-  if (a.done) finish(a, words);
-  return {};
-}
-
-void Cohort::finish(Acquisition& a, Words& words) {
-  note_holder(words);
-  a.done = true;
+  return chain_.start(a, words.node, my_node());
 }
 
 Status Cohort::advance(Acquisition& a, std::uint64_t until_ns) {
   Words& words = *find(a.lock);
   if (a.stage == kInNode) {
-    const auto passed = ranks_.wait(words.ranks, a, until_ns);
-    if (!passed) return passed.status();
-    if (*passed == NodeQueue::kPassedWhole || ground_.one_node) {
-      a.received = ground_.memory.kept(&words, 0);
-      a.came = Came::from_this_node;
-      finish(a, words);
-      return {};
-    }
-    GRAPNEL_TRY(start_between_nodes(a, words));
+    GRAPNEL_TRY(take_what_was_passed(a, words, until_ns));
     if (a.done) return {};
   }
   GRAPNEL_TRY(chain_.advance(a, words.node, my_node(), until_ns));
-  finish(a, words);
+  a.done = true;
   return {};
 }
 
@@ -70,23 +73,17 @@ Status Cohort::give_up(Acquisition& a) {
   if (a.stage == kInNode) {
     if (ranks_.leave(a)) return {};
     // It was passed meanwhile: with the node's place it is the lock, without it goes on to the next rank.
-    const auto passed = ranks_.wait(words.ranks, a, progress::Waiting::kForever);
+    const auto passed = ranks_.wait(a, progress::Waiting::kForever);
     if (!passed) return passed.status();
     if (*passed == NodeQueue::kPassedWhole || ground_.one_node) {
-      a.received = ground_.memory.kept(&words, 0);
-      a.came = Came::from_this_node;
-      finish(a, words);
+      take_passed_lock(a, words);
     } else {
-      ranks_.release(words.ranks);
+      ranks_.release(words.ranks, a.lock);
     }
     return {};
   }
   GRAPNEL_TRY(chain_.give_up(a, words.node, my_node()));
-  if (a.done) {
-    finish(a, words);
-  } else {
-    ranks_.release(words.ranks);
-  }
+  if (!a.done) ranks_.release(words.ranks, a.lock);
   return {};
 }
 
@@ -100,11 +97,7 @@ Status Cohort::attempt(Acquisition& a) {
   } else if (words->node.state.load() == Chain::kIdle) {
     GRAPNEL_TRY(chain_.attempt(a, words->node, my_node()));
   }
-  if (a.done) {
-    finish(a, *words);
-  } else {
-    ranks_.release(words->ranks);
-  }
+  if (!a.done) ranks_.release(words->ranks, a.lock);
   return {};
 }
 
@@ -112,19 +105,19 @@ Status Cohort::release(const LockId& lock, bool, ByteView payload) {
   Words& words = *find(lock);
   if (ground_.one_node) {
     ground_.memory.keep(&words, 0, payload);
-    ranks_.release(words.ranks);
+    ranks_.release(words.ranks, lock);
     return {};
   }
   const bool others_turn = words.passes >= ground_.options.local_passes && chain_.knows_successor(words.node);
   if (!others_turn) {
     ground_.memory.keep(&words, 0, payload);
     ++words.passes;
-    if (ranks_.pass(words.ranks, NodeQueue::kPassedWhole)) return {};
+    if (ranks_.pass(words.ranks, lock, NodeQueue::kPassedWhole)) return {};
   }
   words.passes = 0;
   // First the place between the nodes: the next rank of this node takes a new one, behind those that wait.
   Status passed_on = chain_.release(lock, words.node, my_node(), payload);
-  ranks_.release(words.ranks);
+  ranks_.release(words.ranks, lock);
   return passed_on;
 }
 
@@ -134,9 +127,6 @@ Bytes Cohort::successor_payload(const LockId& lock) {
 }
 
 std::string Cohort::describe(const Acquisition& a) {
-  Words* words = find(a.lock);
-  const std::uint32_t holder = words != nullptr ? words->holder.load() : 0;
-  if (a.stage == kInNode && holder != 0) return fmt::format("rank {} was its last holder in this node", holder - 1);
   const std::uint32_t before = chain_.before(a);
   if (before == Chain::kNobody) return "its node's place is not in the queue yet";
   return fmt::format("its node stands behind {}", ground_.name_of(node_of(before)));

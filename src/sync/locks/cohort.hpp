@@ -6,9 +6,8 @@
 // The words, one cache line:
 //
 //   [tail of nodes, at home only][state][turn][next, next][from]   the chain of nodes    (chain.hpp)
-//   [tail of ranks][next][owner]                             the queue of ranks    (node_queue.hpp)
+//   [tail of ranks][next]                                    the queue of ranks    (node_queue.hpp)
 //   [passes]                                                 hand-overs in this node in a row
-//   [holder]                                                 rank + 1 of this node's last holder
 //
 //                       free                             contended
 //   acquire at home     2 compare-and-swaps              the same, then waits; 1 in a job of one node
@@ -21,7 +20,7 @@
 // Order: FIFO in a node, FIFO between nodes; a node passes the lock on inside at most `local_passes` times in a row
 // while another node waits. One who gives up leaves its record, or its node's place: the next rank of the node takes
 // that up, or the grant finds it empty and passes on. A holder that dies: nobody hands over; waiters see the death
-// between sleeps, and name the holder in their node or the node they stand behind.
+// between sleeps, and name the node they stand behind.
 //
 // Invariants:
 //  1. Only the holder of the queue of ranks touches the node's place in the chain; servers grant to it.
@@ -59,7 +58,6 @@ class Cohort final : public Algorithm, private Chain::Places {
     ChainMember node;
     NodeQueueWords ranks;
     std::uint32_t passes;
-    std::atomic<std::uint32_t> holder;
   };
   static_assert(sizeof(Words) <= LockMemory::kLineBytes);
   enum Stage { kInNode = 1 };  ///< else the chain's
@@ -87,10 +85,8 @@ class Cohort final : public Algorithm, private Chain::Places {
   std::uint32_t my_node() const { return static_cast<std::uint32_t>(index(ground_.my_node)); }
 
   Status start_between_nodes(Acquisition& a, Words& words);
-  void finish(Acquisition& a, Words& words);
-  void note_holder(Words& words) {
-    words.holder.store(static_cast<std::uint32_t>(index(ground_.me)) + 1, std::memory_order_relaxed);  // for reports
-  }
+  void take_passed_lock(Acquisition& a, Words& words);
+  Status take_what_was_passed(Acquisition& a, Words& words, std::uint64_t until_ns);
 
   Ground& ground_;
   Chain chain_;

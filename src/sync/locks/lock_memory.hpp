@@ -100,7 +100,9 @@ class LockMemory {
   std::uint32_t take_record(std::size_t hint);
   Record& record(std::uint32_t handle);
   /// From any rank of the node.
-  void give_back(std::uint32_t handle) { record(handle).in_use.store(0); }
+  void give_back(std::uint32_t handle) {
+    record(handle).in_use.store(0, std::memory_order_release);  // pairs with the exchange in `take_record`
+  }
 
  private:
   std::size_t holds_offset() const { return count_ * stride_ + kRecords * sizeof(Record); }

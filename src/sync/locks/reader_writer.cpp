@@ -45,7 +45,7 @@ bool ReaderWriter::take_now(const LockId& lock, bool shared) {
                      if (v.readers != 0) return false;
                      return v.writer = true;
                    }).done;
-  if (!got) writers_.release(words->writers);
+  if (!got) writers_.release(words->writers, lock);
   return got;
 }
 
@@ -115,7 +115,7 @@ Status ReaderWriter::advance(Acquisition& a, std::uint64_t until_ns) {
     return {};
   }
   if (a.stage == kQueued) {
-    const auto passed = writers_.wait(words.writers, a, until_ns);
+    const auto passed = writers_.wait(a, until_ns);
     if (!passed) return passed.status();
     GRAPNEL_TRY(start_first_writer(a, words));
     a.came = Came::from_this_node;  // unless another node comes in between
@@ -162,13 +162,13 @@ Status ReaderWriter::give_up(Acquisition& a) {
   }
   if (a.stage == kQueued) {
     if (writers_.leave(a)) return {};
-    const auto passed = writers_.wait(words.writers, a, progress::Waiting::kForever);
+    const auto passed = writers_.wait(a, progress::Waiting::kForever);
     if (!passed) return passed.status();
   } else if (!withdraw_writer(words, false)) {
     finish(a, words, true);
     return {};
   }
-  writers_.release(words.writers);
+  writers_.release(words.writers, a.lock);
   return {};
 }
 
@@ -222,7 +222,7 @@ Status ReaderWriter::try_writer(Acquisition& a, Words& words) {
     return v.asked_sole = true;
   });
   if (!changed.done) {
-    writers_.release(words.writers);
+    writers_.release(words.writers, a.lock);
     return {};
   }
   a.stage = kFirstWriter;
@@ -230,7 +230,7 @@ Status ReaderWriter::try_writer(Acquisition& a, Words& words) {
   if (!granted) return granted.status();
   if (*granted) return advance(a, progress::Waiting::kForever);
   if (withdraw_writer(words, true)) {
-    writers_.release(words.writers);
+    writers_.release(words.writers, a.lock);
   } else {
     finish(a, words, true);
   }
@@ -278,7 +278,7 @@ Status ReaderWriter::leave_writer(const LockId& lock, Words& words, ByteView pay
   if (changed.after.phase != changed.before.phase) ring(words);
   Status told;
   if (!ground_.one_node) told = tell_home(Voice::rank, lock, Verb::give_back, asks_now(changed), payload);
-  writers_.release(words.writers);
+  writers_.release(words.writers, lock);
   return told;
 }
 
