@@ -79,6 +79,7 @@ Result<std::unique_ptr<Job>> build_job(MPI_Comm comm) {
   auto job = std::make_unique<Job>();
   job->rma = (*implementation)->rma.get();
   job->barriers = (*implementation)->barriers.get();
+  job->waiting = (*implementation)->waiting.get();
   job->runtime = std::make_unique<Runtime>(std::move(*implementation));
   job->me = static_cast<int>(index(job->runtime->rank()));
   job->ranks = job->runtime->size();

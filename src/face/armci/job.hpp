@@ -12,6 +12,7 @@
 
 #include "face/armci/groups.hpp"
 #include "grapnel/runtime.hpp"
+#include "progress/waiting.hpp"
 #include "rma/rma.hpp"
 #include "sync/barrier.hpp"
 
@@ -27,8 +28,9 @@ using LocalBuffer = std::unique_ptr<std::byte[], DeleteLocal>;
 
 struct Job {
   std::unique_ptr<Runtime> runtime;
-  rma::Rma* rma = nullptr;             ///< of `runtime`: the inline ways of put, get, accumulate and atomics
-  sync::Barriers* barriers = nullptr;  ///< of `runtime`: those that are waited for in pieces
+  rma::Rma* rma = nullptr;               ///< of `runtime`: the inline ways of put, get, accumulate and atomics
+  sync::Barriers* barriers = nullptr;    ///< of `runtime`: those that are waited for in pieces
+  progress::Waiting* waiting = nullptr;  ///< of `runtime`
   int me = 0;
   int ranks = 0;
   int starts = 1;         ///< ARMCI_Init less ARMCI_Finalize

@@ -10,6 +10,7 @@
 #include "face/armci/barriers.hpp"
 #include "face/armci/define.hpp"
 #include "face/armci/errors.hpp"
+#include "face/armci/mpi_wait.hpp"
 #include "face/armci/scopes.hpp"
 
 using grapnel::Code;
@@ -27,14 +28,27 @@ void check_buffer(const char* call, int bytes, int rank, MPI_Comm comm) {
   if (rank < 0 || rank >= ranks) stop(call, bad_rank(rank, ranks));
 }
 
+void finish(const char* call, MPI_Request request, int bytes, MPI_Status* status) {
+  const Status done = wait_for_mpi(request, bytes, status);
+  if (!done.ok()) stop(call, done);
+}
+
 int receive(const char* call, int tag, void* buffer, int room, int* bytes, int from) {
   const MPI_Comm comm = world_comm(call);
   if (from != MPI_ANY_SOURCE) check_buffer(call, room, from, comm);
   if (room < 0) stop(call, negative("room", room));
+  MPI_Request request = MPI_REQUEST_NULL;
   MPI_Status status;
-  MPI_Recv(buffer, room, MPI_BYTE, from, tag, comm, &status);
+  MPI_Irecv(buffer, room, MPI_BYTE, from, tag, comm, &request);
+  finish(call, request, room, &status);
   if (bytes != nullptr) MPI_Get_count(&status, MPI_BYTE, bytes);
   return status.MPI_SOURCE;
+}
+
+Status run_broadcast(MPI_Comm comm, void* buffer, int bytes, int root) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibcast(buffer, bytes, MPI_BYTE, root, comm, &request);
+  return wait_for_mpi(request, bytes);
 }
 
 /// `root` is a rank of the group.
@@ -49,8 +63,7 @@ Status broadcast(Job& job, GroupEntry& group, int scope, void* buffer, int bytes
   if (found == places->end()) {
     return {Code::invalid_argument, fmt::format("root {} takes no part in scope {}", root, scope)};
   }
-  MPI_Bcast(buffer, bytes, MPI_BYTE, static_cast<int>(found - places->begin()), *comm);
-  return {};
+  return run_broadcast(*comm, buffer, bytes, static_cast<int>(found - places->begin()));
 }
 
 Status broadcast_in_node(Job& job, void* buffer, int bytes) {
@@ -61,7 +74,8 @@ Status broadcast_in_node(Job& job, void* buffer, int bytes) {
 void broadcast_to_all(const char* call, void* buffer, int bytes, int root) {
   const MPI_Comm comm = world_comm(call);
   check_buffer(call, bytes, root, comm);
-  MPI_Bcast(buffer, bytes, MPI_BYTE, root, comm);
+  const Status done = run_broadcast(comm, buffer, bytes, root);
+  if (!done.ok()) stop(call, done);
 }
 
 }  // namespace
@@ -88,7 +102,9 @@ ARMCI_DEFINE_LOWER(double, timer, (void)) {
 ARMCI_DEFINE_LOWER(void, msg_snd, (int tag, void* buffer, int bytes, int to)) {
   const MPI_Comm comm = world_comm("armci_msg_snd");
   check_buffer("armci_msg_snd", bytes, to, comm);
-  MPI_Send(buffer, bytes, MPI_BYTE, to, tag, comm);
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Isend(buffer, bytes, MPI_BYTE, to, tag, comm, &request);
+  finish("armci_msg_snd", request, bytes, MPI_STATUS_IGNORE);
 }
 
 ARMCI_DEFINE_LOWER(void, msg_rcv, (int tag, void* buffer, int room, int* bytes, int from)) {
@@ -155,9 +171,9 @@ ARMCI_DEFINE_LOWER(void, grp_clus_brdcst, (void* buffer, int bytes, int first, i
     std::vector<int> places;
     for (int place = first; place < first + count; ++place) places.push_back(place);
     MPI_Comm comm = create_comm((*entry)->comm, places.data(), count);
-    MPI_Bcast(buffer, bytes, MPI_BYTE, 0, comm);
+    Status done = run_broadcast(comm, buffer, bytes, 0);
     MPI_Comm_free(&comm);
-    return {};
+    return done;
   });
 }
 

@@ -11,6 +11,7 @@
 
 #include "face/armci/define.hpp"
 #include "face/armci/errors.hpp"
+#include "face/armci/mpi_wait.hpp"
 #include "face/armci/scopes.hpp"
 
 using grapnel::Status;
@@ -105,14 +106,15 @@ Status reduce(MPI_Comm comm, Receiver result, void* x, int n, const char* op, in
   if (x == nullptr) return null_pointer("x");
   if (comm == MPI_COMM_NULL) return {};
   if ((*operation)->of_absolutes) (*kind)->take_absolutes(x, n);
+  MPI_Request request = MPI_REQUEST_NULL;
   if (result == Receiver::everywhere) {
-    MPI_Allreduce(MPI_IN_PLACE, x, n, (*kind)->of_mpi, (*operation)->op, comm);
-    return {};
+    MPI_Iallreduce(MPI_IN_PLACE, x, n, (*kind)->of_mpi, (*operation)->op, comm, &request);
+  } else {
+    int me = 0;
+    MPI_Comm_rank(comm, &me);
+    MPI_Ireduce(me == 0 ? MPI_IN_PLACE : x, x, n, (*kind)->of_mpi, (*operation)->op, 0, comm, &request);
   }
-  int me = 0;
-  MPI_Comm_rank(comm, &me);
-  MPI_Reduce(me == 0 ? MPI_IN_PLACE : x, x, n, (*kind)->of_mpi, (*operation)->op, 0, comm);
-  return {};
+  return wait_for_mpi(request, n * static_cast<std::int64_t>((*kind)->bytes));
 }
 
 Status reduce_in_scope(Job& job, GroupEntry& group, int scope, Receiver result, void* x, int n, const char* op,
@@ -160,7 +162,9 @@ Status select(MPI_Comm comm, void* x, int n, const char* op, int type, bool cont
   std::vector<unsigned char> mine(stride), all(stride * static_cast<std::size_t>(ranks));
   mine[0] = contribute ? 1 : 0;
   std::memcpy(mine.data() + 1, x, static_cast<std::size_t>(n));
-  MPI_Allgather(mine.data(), n + 1, MPI_BYTE, all.data(), n + 1, MPI_BYTE, comm);
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Iallgather(mine.data(), n + 1, MPI_BYTE, all.data(), n + 1, MPI_BYTE, comm, &request);
+  GRAPNEL_TRY(wait_for_mpi(request, n));
   const unsigned char* winner = nullptr;
   for (std::size_t at = 0; at < all.size(); at += stride) {
     const unsigned char* const candidate = all.data() + at;

@@ -1,5 +1,8 @@
 /* The message layer: point to point, broadcasts, trees, and every operation of the reductions against a computed
  * result. */
+#include <time.h>
+#include <unistd.h>
+
 #include "support.h"
 
 static long value_of(int rank, int i) { return (rank * 7 + i * 3) % 11 - 5; }
@@ -158,6 +161,33 @@ static void trees(void) {
   }
 }
 
+static double seconds_of(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Rank 0 comes late to a reduction and to a message: who waits for it leaves the processor to others. */
+static void waiting_sleeps(void) {
+  const double late = 0.4;
+  int x = 1, length = 0;
+  armci_msg_barrier();
+  const double begin = seconds_of(CLOCK_MONOTONIC), used = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+  for (int turn = 0; turn < 2; ++turn) {
+    if (me == 0) usleep((useconds_t)(1e6 * late));
+    if (turn == 0) {
+      armci_msg_igop(&x, 1, "+");
+    } else if (me == 0) {
+      for (int to = 1; to < ranks; ++to) armci_msg_snd(7, &x, sizeof x, to);
+    } else {
+      armci_msg_rcv(7, &x, sizeof x, &length, 0);
+    }
+  }
+  CHECK_EQUAL(x, ranks);
+  CHECK(seconds_of(CLOCK_MONOTONIC) - begin > 1.9 * late || ranks == 1);
+  CHECK(seconds_of(CLOCK_THREAD_CPUTIME_ID) - used < 0.35 * late);
+}
+
 int main(int argc, char** argv) {
   start(&argc, &argv);
   CHECK_EQUAL(armci_msg_me(), me);
@@ -168,6 +198,7 @@ int main(int argc, char** argv) {
   point_to_point();
   broadcasts();
   trees();
+  waiting_sleeps();
   CHECK(armci_timer() > before);
   finish();
   return 0;

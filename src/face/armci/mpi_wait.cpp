@@ -1,0 +1,51 @@
+#include "face/armci/mpi_wait.hpp"
+
+#include <algorithm>
+
+#include "base/units.hpp"
+#include "face/armci/job.hpp"
+#include "os/host.hpp"
+#include "progress/waiting.hpp"
+
+namespace grapnel::armci {
+namespace {
+
+// A nap is about a wake-up long at first. None is so long that it would show beside what was already waited.
+constexpr std::uint64_t kFirstNap_ns = 20 * base::kMicrosecond_ns;
+constexpr std::uint64_t kLongestNap_ns = 250 * base::kMicrosecond_ns;
+// MPI moves more than that in pieces, and each takes a call of both sides.
+constexpr std::int64_t kLong_bytes = std::int64_t{64} << 10;
+
+/// MPI between two looks at a request. Nobody wakes who sleeps: MPI's messages arrive by its own ways.
+class MpiWorker {
+ public:
+  explicit MpiWorker(os::Host& host) : host_(host) {}
+  bool progress() { return false; }  // the look itself makes MPI go on
+  void sleep(std::uint64_t timeout_ns) {
+    os::Word nobody{0};
+    host_.wait(nobody, 0, std::min(timeout_ns, nap_ns_));
+    nap_ns_ = std::min(2 * nap_ns_, kLongestNap_ns);
+  }
+
+ private:
+  os::Host& host_;
+  std::uint64_t nap_ns_ = kFirstNap_ns;
+};
+
+}  // namespace
+
+Status wait_for_mpi(MPI_Request request, std::int64_t bytes, MPI_Status* status) {
+  if (the_job == nullptr || bytes > kLong_bytes) {
+    MPI_Wait(&request, status);
+    return {};
+  }
+  const auto complete = [&] {
+    int done = 0;
+    MPI_Test(&request, &done, status);
+    return done != 0;
+  };
+  progress::Waiting& waiting = *the_job->waiting;
+  return waiting.on_worker(MpiWorker(waiting.host()), complete);
+}
+
+}  // namespace grapnel::armci
