@@ -48,7 +48,7 @@ class Handlers {
   bool holds(const Signal& signal) const {
     return signal.address % sizeof(std::int32_t) == 0 && holds(signal.address, sizeof(std::int32_t));
   }
-  /// The runs lie in segments and their lengths add up to the data's.
+  /// The runs are sound, lie in segments, and their lengths add up to the data's.
   bool holds_runs(const VectorBody& body, ByteView runs, std::size_t element_bytes) const;
   void add(progress::HandlerTable& table, progress::HandlerId id, const char* name, std::size_t body_bytes,
            bool answers, Outcome (Handlers::*run)(Request&));

@@ -44,75 +44,93 @@ Status RemotePath::get_strided(NodeId node, Operation& operation, StridedBody bo
   return {};
 }
 
-// Walks over pieces and cuts off what one message takes: runs and data together at most a chunk.
+// Walks over pieces and cuts off what one message takes: a chunk of data, with its runs beside it. `cut` and `runs` are
+// the path's, so that memory once taken is used again; they are a message's only until the next wait, which lets other
+// threads in.
 class RemotePath::PieceCursor {
  public:
-  PieceCursor(std::span<const Piece> pieces, std::size_t chunk_bytes, std::size_t element_bytes)
-      : pieces_(pieces), chunk_bytes_(chunk_bytes), element_bytes_(element_bytes) {
+  PieceCursor(RemotePath& path, NodeId node, std::span<const Piece> pieces, std::size_t element_bytes)
+      : pieces_(pieces),
+        chunk_bytes_(path.chunk_bytes_),
+        message_bytes_(path.client_.most_whole_bytes(node)),
+        element_bytes_(element_bytes),
+        cut_(path.cut_),
+        runs_(path.runs_) {
     skip_empty();
   }
 
-  /// The next message's pieces; empty at the end.
-  std::vector<Piece> next() {
-    std::vector<Piece> cut;
+  /// Goes to the next message; false at the end.
+  bool next() {
+    cut_.clear();
     data_bytes_ = 0;
-    std::size_t room = chunk_bytes_;
-    while (at_ < pieces_.size() && room >= sizeof(VectorRun) + element_bytes_) {
-      const Piece& piece = pieces_[at_];
-      const std::size_t most = (room - sizeof(VectorRun)) / element_bytes_ * element_bytes_;
-      const std::size_t bytes = std::min(piece.bytes - offset_, most);
-      cut.push_back(
-          {static_cast<std::byte*>(piece.local) + offset_, static_cast<std::byte*>(piece.remote) + offset_, bytes});
-      room -= sizeof(VectorRun) + bytes;
-      data_bytes_ += bytes;
-      offset_ += bytes;
-      if (offset_ == piece.bytes) {
-        ++at_;
-        offset_ = 0;
-        skip_empty();
-      }
-    }
-    return cut;
+    if (at_end()) return false;
+    base_ = address_of(pieces_[at_]);
+    runs_.start(base_);
+    for (std::size_t bytes = fitting(); bytes > 0; bytes = fitting()) take(bytes);
+    return true;
   }
+  std::span<const Piece> cut() const { return cut_; }
+  /// Gives the message's pieces away, and takes what it may fill next time.
+  void swap_cut(std::vector<Piece>& pieces) { cut_.swap(pieces); }
+  /// The message's body.
+  VectorBody body(const Arithmetic& arithmetic) const { return {base_, data_bytes_, arithmetic}; }
+  ByteView runs() const { return runs_.view(); }
   std::size_t data_bytes() const { return data_bytes_; }
-  /// Whether that was the last message.
+  /// Whether this is the last message.
   bool at_end() const { return at_ == pieces_.size(); }
 
  private:
+  std::uint64_t address_of(const Piece& piece) const { return reinterpret_cast<std::uint64_t>(piece.remote) + offset_; }
+
+  // Of the present piece; 0 where the message is full, or there is none.
+  std::size_t fitting() const {
+    if (at_end() || !runs_.reaches(address_of(pieces_[at_]))) return 0;
+    // Not less than nothing: a run is taken only where the longest one and an element had room.
+    const std::size_t room = message_bytes_ - data_bytes_ - runs_.view().size();
+    if (room < RunWriter::kMostBytes + element_bytes_) return 0;
+    const std::size_t most = std::min(chunk_bytes_ - data_bytes_, room - RunWriter::kMostBytes);
+    return std::min(pieces_[at_].bytes - offset_, most & ~(element_bytes_ - 1));  // elements are powers of two
+  }
+
+  void take(std::size_t bytes) {
+    const Piece& piece = pieces_[at_];
+    const std::uint64_t address = address_of(piece);
+    cut_.push_back({static_cast<std::byte*>(piece.local) + offset_, reinterpret_cast<void*>(address), bytes});
+    runs_.add({address, bytes});
+    data_bytes_ += bytes;
+    offset_ += bytes;
+    if (offset_ < piece.bytes) return;
+    ++at_;
+    offset_ = 0;
+    skip_empty();
+  }
+
   void skip_empty() {
     while (at_ < pieces_.size() && pieces_[at_].bytes == 0) ++at_;
   }
 
   std::span<const Piece> pieces_;
-  const std::size_t chunk_bytes_, element_bytes_;
-  std::size_t at_ = 0, offset_ = 0, data_bytes_ = 0;
+  const std::size_t chunk_bytes_, message_bytes_, element_bytes_;
+  std::size_t at_ = 0, offset_ = 0;
+  std::uint64_t base_ = 0;
+  std::size_t data_bytes_ = 0;
+  std::vector<Piece>& cut_;
+  RunWriter& runs_;
 };
-
-namespace {
-
-std::byte* write_runs(std::byte* out, std::span<const Piece> pieces) {
-  for (const Piece& piece : pieces) {
-    const VectorRun run{reinterpret_cast<std::uint64_t>(piece.remote), piece.bytes};
-    std::memcpy(out, &run, sizeof run);
-    out += sizeof run;
-  }
-  return out;
-}
-
-}  // namespace
 
 Status RemotePath::send_pieces(NodeId node, Operation& operation, OperationKind kind, const Arithmetic& arithmetic,
                                std::span<const Piece> pieces, const progress::OnReply& acknowledged) {
   const bool put = kind == OperationKind::put;
-  PieceCursor cursor(pieces, chunk_bytes_, put ? 1 : element_bytes(arithmetic.type));
-  for (auto cut = cursor.next(); !cut.empty(); cut = cursor.next()) {
-    const VectorBody body{cut.size(), cursor.data_bytes(), arithmetic};
-    PackedSend* packed = take_packed(operation, cut.size() * sizeof(VectorRun) + cursor.data_bytes());
-    std::byte* out = write_runs(packed->buffer.data(), cut);
-    for (const Piece& piece : cut) {
+  PieceCursor cursor(*this, node, pieces, put ? 1 : element_bytes(arithmetic.type));
+  while (cursor.next()) {
+    const VectorBody body = cursor.body(arithmetic);
+    PackedSend* packed = take_packed(operation, cursor.data_bytes() + cursor.runs().size());
+    std::byte* out = packed->buffer.data();
+    for (const Piece& piece : cursor.cut()) {
       rma::copy(out, piece.local, piece.bytes);
       out += piece.bytes;
     }
+    std::memcpy(out, cursor.runs().data(), cursor.runs().size());
     GRAPNEL_TRY(send_packed(node, put ? kPutVectorHandler : kAccumulateVectorHandler, base::bytes_of(body), packed,
                             cursor.at_end() ? acknowledged : progress::OnReply{}));
   }
@@ -120,18 +138,19 @@ Status RemotePath::send_pieces(NodeId node, Operation& operation, OperationKind 
 }
 
 Status RemotePath::get_pieces(NodeId node, Operation& operation, std::span<const Piece> pieces) {
-  PieceCursor cursor(pieces, chunk_bytes_, 1);
-  for (auto cut = cursor.next(); !cut.empty(); cut = cursor.next()) {
-    const VectorBody body{cut.size(), cursor.data_bytes(), {}};
+  PieceCursor cursor(*this, node, pieces, 1);
+  while (cursor.next()) {
+    const VectorBody body = cursor.body({});
     // Two things must end: the message, which reads the runs, and the reply.
-    PackedSend* runs = take_packed(operation, cut.size() * sizeof(VectorRun));
-    write_runs(runs->buffer.data(), cut);
+    PackedSend* runs = take_packed(operation, cursor.runs().size());
+    std::memcpy(runs->buffer.data(), cursor.runs().data(), cursor.runs().size());
     PendingGet* get = take_get(operation, cursor.data_bytes());
-    get->pieces = std::move(cut);
+    cursor.swap_cut(get->pieces);
     progress::Order order;
     order.handler = kGetVectorHandler;
     order.body = base::bytes_of(body);
     order.payload = runs->buffer;
+    order.whole = true;
     order.reply_bytes = get->bytes;
     order.on_reply = {reply_arrived, get};
     order.sent = {packed_left, runs};
