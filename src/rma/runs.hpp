@@ -8,8 +8,7 @@
 //
 // Threads: any, each its own. Invariants:
 //  1. Runs whose first one starts at the base take less than 7 bytes for each byte of data: most is taken by runs of
-//  one
-//     byte each, and of those only the first one has a length.
+//     one byte each, and of those only the first one has a length.
 //  2. The reader takes nothing for granted: what is cut off, longer than needed or empty is refused, and what it does
 //     read may be any address and any length.
 #pragma once
@@ -47,7 +46,10 @@ class RunWriter {
   }
   /// Of an address that it reaches; less than 2 MiB long, not empty.
   void add(const VectorRun& run) {
-    if (buffer_.size() - used_ < kMostBytes) buffer_.resize(2 * buffer_.size() + 1024);
+    // write_varint may write more than it uses: the length's last byte comes this far.
+    constexpr std::size_t kRoom = kMostGapBytes + base::kMostVarintBytes;
+    if (buffer_.size() - used_ < kRoom) [[unlikely]]
+      buffer_.resize(2 * buffer_.size() + 1024);
     std::byte* const from = buffer_.data() + used_;
     const bool has_length = run.bytes != length_;
     const std::uint64_t gap = base::zigzag(static_cast<std::int64_t>(run.address - end_));

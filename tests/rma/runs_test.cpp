@@ -43,6 +43,12 @@ TEST(Runs, FarOnesTakeSevenBytes) {
   EXPECT_EQ(bytes_of_runs(runs), 1000 * 7u - 5);
 }
 
+TEST(Runs, LongFarOnesTakeTenBytes) {
+  std::vector<VectorRun> runs;
+  for (std::uint64_t i = 0; i < 1000; ++i) runs.push_back({kBase + (i % 2 << 46), 65536 - i % 2});
+  EXPECT_EQ(bytes_of_runs(runs), 1000 * 10u - 6);
+}
+
 TEST(Runs, AnyMixtureReadsBack) {
   base::Random random(5);
   for (int round = 0; round < 300; ++round) {
