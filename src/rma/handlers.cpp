@@ -1,6 +1,5 @@
 #include "rma/handlers.hpp"
 
-#include <algorithm>
 #include <memory>
 
 #include "base/codec.hpp"
@@ -8,7 +7,6 @@
 #include "rma/accumulation.hpp"
 #include "rma/kernels/copy.hpp"
 #include "rma/kernels/strided.hpp"
-#include "rma/runs.hpp"
 #include "rma/word.hpp"
 
 namespace grapnel::rma {
@@ -150,55 +148,64 @@ progress::Outcome Handlers::accumulate_strided(Request& request) {
   return Outcome::done;
 }
 
-bool Handlers::holds_runs(const VectorBody& body, ByteView runs, std::size_t element) const {
-  if (body.bytes == 0 || body.bytes > transport::kMaxPayloadBytes) return false;
+std::span<const VectorRun> Handlers::read_runs(const VectorBody& body, ByteView in, std::size_t element) {
+  runs_.clear();
+  if (body.bytes > transport::kMaxPayloadBytes) return {};
   std::uint64_t left = body.bytes;
-  RunReader reader(runs, body.base);
+  RunReader reader(in, body.base);
   for (VectorRun run; left > 0; left -= run.bytes) {
-    if (!reader.next(run) || run.bytes > left || run.bytes % element != 0 || !holds(run.address, run.bytes))
-      return false;
+    if (!reader.next(run) || run.bytes > left || run.bytes % element != 0 || !holds(run.address, run.bytes)) return {};
+    runs_.push_back(run);
   }
-  return reader.at_end();
+  if (!reader.at_end()) return {};
+  return runs_;
 }
 
 progress::Outcome Handlers::put_vector(Request& request) {
   const auto body = request.body_as<VectorBody>();
-  if (body.bytes > request.payload.size() || !holds_runs(body, request.payload.subspan(body.bytes), 1)) {
-    return Outcome::refused;
-  }
+  if (body.bytes > request.payload.size()) return Outcome::refused;
+  const auto runs = read_runs(body, request.payload.subspan(body.bytes), 1);
+  if (runs.empty()) return Outcome::refused;
   const std::byte* data = request.payload.data();
-  RunReader runs(request.payload.subspan(body.bytes), body.base);
-  for (VectorRun run; runs.next(run); data += run.bytes) rma::copy(at(run.address), data, run.bytes);
+  for (const VectorRun& run : runs) {
+    rma::copy(at(run.address), data, run.bytes);
+    data += run.bytes;
+  }
   return Outcome::done;
 }
 
 progress::Outcome Handlers::get_vector(Request& request) {
   const auto body = request.body_as<VectorBody>();
-  if (!holds_runs(body, request.payload, 1)) return Outcome::refused;
+  const auto runs = read_runs(body, request.payload, 1);
+  if (runs.empty()) return Outcome::refused;
   auto data = std::make_unique<Bytes>(body.bytes);
   std::byte* out = data->data();
-  RunReader runs(request.payload, body.base);
-  for (VectorRun run; runs.next(run); out += run.bytes) rma::copy(out, at(run.address), run.bytes);
+  for (const VectorRun& run : runs) {
+    rma::copy(out, at(run.address), run.bytes);
+    out += run.bytes;
+  }
   answer_packed(request, std::move(data));
   return Outcome::done;
 }
 
 progress::Outcome Handlers::accumulate_vector(Request& request) {
   const auto body = request.body_as<VectorBody>();
-  if (!is_element_type(static_cast<int>(body.arithmetic.type)) || body.bytes > request.payload.size() ||
-      !holds_runs(body, request.payload.subspan(body.bytes), element_bytes(body.arithmetic.type))) {
+  if (!is_element_type(static_cast<int>(body.arithmetic.type)) || body.bytes > request.payload.size()) {
     return Outcome::refused;
   }
+  const auto runs = read_runs(body, request.payload.subspan(body.bytes), element_bytes(body.arithmetic.type));
+  if (runs.empty()) return Outcome::refused;
   StripeHolder holder(waiting_, stripes_, stripes_.server_mark());
   std::uint64_t before = 0;  // data of the runs before this one
-  RunReader runs(request.payload.subspan(body.bytes), body.base);
-  for (VectorRun run; runs.next(run); before += run.bytes) {
-    if (request.resume >= before + run.bytes) continue;
-    std::uint64_t part = request.resume - before;
-    const bool all =
-        try_accumulate(holder, body.arithmetic, at(run.address), request.payload.data() + before, run.bytes, part);
-    request.resume = before + part;
-    if (!all) return Outcome::retry;
+  for (const VectorRun& run : runs) {
+    if (request.resume < before + run.bytes) {
+      std::uint64_t part = request.resume - before;
+      const bool all =
+          try_accumulate(holder, body.arithmetic, at(run.address), request.payload.data() + before, run.bytes, part);
+      request.resume = before + part;
+      if (!all) return Outcome::retry;
+    }
+    before += run.bytes;
   }
   return Outcome::done;
 }

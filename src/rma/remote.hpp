@@ -99,8 +99,7 @@ class RemotePath {
   std::vector<PackedSend*> free_packed_;
   std::vector<std::unique_ptr<PendingGet>> gets_;
   std::vector<PendingGet*> free_gets_;
-  std::vector<Piece> cut_;  ///< PieceCursor's
-  RunWriter runs_;          ///< PieceCursor's
+  RunWriter runs_;  ///< PieceCursor's
 };
 
 }  // namespace grapnel::rma

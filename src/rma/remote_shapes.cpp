@@ -1,5 +1,5 @@
 // Strided and vector transfers on the wire: cut, pack, send.
-#include <cstring>
+#include <algorithm>
 
 #include "base/codec.hpp"
 #include "rma/kernels/copy.hpp"
@@ -44,9 +44,9 @@ Status RemotePath::get_strided(NodeId node, Operation& operation, StridedBody bo
   return {};
 }
 
-// Walks over pieces and cuts off what one message takes: a chunk of data, with its runs beside it. `cut` and `runs` are
-// the path's, so that memory once taken is used again; they are a message's only until the next wait, which lets other
-// threads in.
+// Walks over pieces and cuts off what one message takes: a chunk of data, with its runs beside it. `runs` is the
+// path's, so that memory once taken is used again; it is a message's only until the next wait, which lets other threads
+// in.
 class RemotePath::PieceCursor {
  public:
   PieceCursor(RemotePath& path, NodeId node, std::span<const Piece> pieces, std::size_t element_bytes)
@@ -54,30 +54,35 @@ class RemotePath::PieceCursor {
         chunk_bytes_(path.chunk_bytes_),
         message_bytes_(path.client_.most_whole_bytes(node)),
         element_bytes_(element_bytes),
-        cut_(path.cut_),
         runs_(path.runs_) {
+    for (const Piece& piece : pieces) left_bytes_ += piece.bytes;
     skip_empty();
   }
 
-  /// Goes to the next message; false at the end.
-  bool next() {
-    cut_.clear();
-    data_bytes_ = 0;
-    if (at_end()) return false;
+  /// Whether the last message was cut off.
+  bool at_end() const { return at_ == pieces_.size(); }
+  /// Data of the next message at most.
+  std::size_t most_bytes() const { return std::min(left_bytes_, chunk_bytes_); }
+
+  /// Cuts off the next message: visit(piece) for each part of a piece in it, in order.
+  template <typename Visit>
+  void next(const Visit& visit) {
     base_ = address_of(pieces_[at_]);
+    data_bytes_ = 0;
     runs_.start(base_);
-    for (std::size_t bytes = fitting(); bytes > 0; bytes = fitting()) take(bytes);
-    return true;
+    for (std::size_t bytes = fitting(); bytes > 0; bytes = fitting()) {
+      const Piece& piece = pieces_[at_];
+      const std::uint64_t address = address_of(piece);
+      visit(Piece{static_cast<std::byte*>(piece.local) + offset_, reinterpret_cast<void*>(address), bytes});
+      runs_.add({address, bytes});
+      take(bytes);
+    }
+    left_bytes_ -= data_bytes_;
   }
-  std::span<const Piece> cut() const { return cut_; }
-  /// Gives the message's pieces away, and takes what it may fill next time.
-  void swap_cut(std::vector<Piece>& pieces) { cut_.swap(pieces); }
-  /// The message's body.
+  /// The message's body, runs and length of data.
   VectorBody body(const Arithmetic& arithmetic) const { return {base_, data_bytes_, arithmetic}; }
   ByteView runs() const { return runs_.view(); }
   std::size_t data_bytes() const { return data_bytes_; }
-  /// Whether this is the last message.
-  bool at_end() const { return at_ == pieces_.size(); }
 
  private:
   std::uint64_t address_of(const Piece& piece) const { return reinterpret_cast<std::uint64_t>(piece.remote) + offset_; }
@@ -93,13 +98,9 @@ class RemotePath::PieceCursor {
   }
 
   void take(std::size_t bytes) {
-    const Piece& piece = pieces_[at_];
-    const std::uint64_t address = address_of(piece);
-    cut_.push_back({static_cast<std::byte*>(piece.local) + offset_, reinterpret_cast<void*>(address), bytes});
-    runs_.add({address, bytes});
     data_bytes_ += bytes;
     offset_ += bytes;
-    if (offset_ < piece.bytes) return;
+    if (offset_ < pieces_[at_].bytes) return;
     ++at_;
     offset_ = 0;
     skip_empty();
@@ -109,12 +110,12 @@ class RemotePath::PieceCursor {
     while (at_ < pieces_.size() && pieces_[at_].bytes == 0) ++at_;
   }
 
-  std::span<const Piece> pieces_;
+  const std::span<const Piece> pieces_;
   const std::size_t chunk_bytes_, message_bytes_, element_bytes_;
+  std::size_t left_bytes_ = 0;
   std::size_t at_ = 0, offset_ = 0;
   std::uint64_t base_ = 0;
   std::size_t data_bytes_ = 0;
-  std::vector<Piece>& cut_;
   RunWriter& runs_;
 };
 
@@ -122,15 +123,17 @@ Status RemotePath::send_pieces(NodeId node, Operation& operation, OperationKind 
                                std::span<const Piece> pieces, const progress::OnReply& acknowledged) {
   const bool put = kind == OperationKind::put;
   PieceCursor cursor(*this, node, pieces, put ? 1 : element_bytes(arithmetic.type));
-  while (cursor.next()) {
-    const VectorBody body = cursor.body(arithmetic);
-    PackedSend* packed = take_packed(operation, cursor.data_bytes() + cursor.runs().size());
-    std::byte* out = packed->buffer.data();
-    for (const Piece& piece : cursor.cut()) {
+  while (!cursor.at_end()) {
+    PackedSend* packed = take_packed(operation, cursor.most_bytes());
+    Bytes& buffer = packed->buffer;
+    std::byte* out = buffer.data();
+    cursor.next([&](const Piece& piece) {
       rma::copy(out, piece.local, piece.bytes);
       out += piece.bytes;
-    }
-    std::memcpy(out, cursor.runs().data(), cursor.runs().size());
+    });
+    buffer.resize(cursor.data_bytes());
+    buffer.insert(buffer.end(), cursor.runs().begin(), cursor.runs().end());
+    const VectorBody body = cursor.body(arithmetic);
     GRAPNEL_TRY(send_packed(node, put ? kPutVectorHandler : kAccumulateVectorHandler, base::bytes_of(body), packed,
                             cursor.at_end() ? acknowledged : progress::OnReply{}));
   }
@@ -139,13 +142,14 @@ Status RemotePath::send_pieces(NodeId node, Operation& operation, OperationKind 
 
 Status RemotePath::get_pieces(NodeId node, Operation& operation, std::span<const Piece> pieces) {
   PieceCursor cursor(*this, node, pieces, 1);
-  while (cursor.next()) {
-    const VectorBody body = cursor.body({});
+  while (!cursor.at_end()) {
+    PendingGet* get = take_get(operation, 0);
+    cursor.next([&](const Piece& piece) { get->pieces.push_back(piece); });
+    get->bytes = cursor.data_bytes();
     // Two things must end: the message, which reads the runs, and the reply.
-    PackedSend* runs = take_packed(operation, cursor.runs().size());
-    std::memcpy(runs->buffer.data(), cursor.runs().data(), cursor.runs().size());
-    PendingGet* get = take_get(operation, cursor.data_bytes());
-    cursor.swap_cut(get->pieces);
+    PackedSend* runs = take_packed(operation, 0);
+    runs->buffer.assign(cursor.runs().begin(), cursor.runs().end());
+    const VectorBody body = cursor.body({});
     progress::Order order;
     order.handler = kGetVectorHandler;
     order.body = base::bytes_of(body);
