@@ -21,7 +21,7 @@ bool overlap(ByteSpan one, ByteSpan other) {
 
 void Server::on_bulk(const transport::BulkMessage& message) {
   RequestHeader header;
-  const char* fault = fault_of(message.header, message.payload_bytes, header);
+  const char* fault = fault_of(message.header, message.payload_bytes, kRequestCharge, header);
   if (fault == nullptr && header.origin >= launch_.size()) fault = "is long, and comes from a server";
   Origin* origin = fault == nullptr ? &origins_[static_cast<std::size_t>(header.origin)] : nullptr;
   if (origin != nullptr && origin->held + header.charge > config_.window_bytes) fault = "exceeds its origin's window";

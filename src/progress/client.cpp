@@ -55,7 +55,9 @@ Result<transport::EndpointId> Client::endpoint(NodeId node) {
 
 Result<transport::Sent> Client::send(NodeId node, const Order& order) {
   Peer& peer = peers_[index(node)];
-  const std::uint32_t charge = std::max(charge_of(order.payload.size()), charge_of(order.reply_bytes));
+  const std::size_t bytes = order.payload.size();
+  const std::uint32_t charge =
+      std::max(order.whole ? charge_of_whole(bytes) : charge_of(bytes), charge_of(order.reply_bytes));
   const auto endpoint_or = endpoint(node);
   if (!endpoint_or) return failure_ = endpoint_or.status();
   if (peer.charged + charge - peer.released > peer.server.window_bytes) [[unlikely]] {
@@ -66,7 +68,7 @@ Result<transport::Sent> Client::send(NodeId node, const Order& order) {
   header.handler = order.handler;
   header.body_bytes = static_cast<std::uint16_t>(order.body.size());
   header.origin = static_cast<std::int32_t>(index(launch_.rank()));
-  header.payload_bytes = static_cast<std::uint32_t>(order.payload.size());
+  header.payload_bytes = static_cast<std::uint32_t>(bytes);
   header.charge = charge;
   header.token = order.on_reply.notify != nullptr ? take_token(order.on_reply) : 0;
   // Counted before it leaves: a reply may come back from within `send`.
@@ -77,8 +79,9 @@ Result<transport::Sent> Client::send(NodeId node, const Order& order) {
   std::byte front[transport::kMaxHeaderBytes];
   std::memcpy(front, &header, sizeof header);
   if (!order.body.empty()) std::memcpy(front + sizeof header, order.body.data(), order.body.size());
-  auto sent =
-      worker_->send(peer.endpoint, ByteView(front, sizeof header + order.body.size()), order.payload, order.sent);
+  const ByteView head(front, sizeof header + order.body.size());
+  auto sent = order.whole ? worker_->send_whole(peer.endpoint, head, order.payload, order.sent)
+                          : worker_->send(peer.endpoint, head, order.payload, order.sent);
   // What was counted will never be answered: whoever waits for it ends with this instead of waiting for ever.
   if (!sent && failure_.ok()) failure_ = sent.status();
   return sent;

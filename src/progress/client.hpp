@@ -58,6 +58,7 @@ struct Order {
   ByteView body;
   ByteView payload;             ///< untouched until `sent`, or until the call returned with Sent::done
   std::size_t reply_bytes = 0;  ///< payload of the reply at most; takes window too
+  bool whole = false;           ///< the payload is no bulk, however long: `most_whole_bytes` at most
   bool write = false;           ///< a fence and a barrier wait for it
   OnReply on_reply;             ///< none: no reply, where the handler has none; else its acknowledgement
   transport::Completion sent;
@@ -83,6 +84,11 @@ class Client final : public transport::MessageSink {
 
   /// Sends a request, after waiting until the node's window has room for it. Errors: peer_dead, system.
   Result<transport::Sent> send(NodeId node, const Order& order);
+
+  /// The longest payload of an order that is `whole`.
+  std::size_t most_whole_bytes(NodeId node) const {
+    return progress::most_whole_bytes(peers_[index(node)].server.window_bytes);
+  }
 
   /// Returns when everything sent to the node, or to these nodes, has left this process. Errors: peer_dead.
   Status drain(NodeId node) { return drain({&node, 1}); }

@@ -5,7 +5,8 @@
 
 namespace grapnel::progress {
 
-const char* Server::fault_of(ByteView front, std::size_t payload_bytes, RequestHeader& header) const {
+const char* Server::fault_of(ByteView front, std::size_t payload_bytes, std::uint32_t least_charge,
+                             RequestHeader& header) const {
   base::Decoder decoder(front);
   const auto read = decoder.get<RequestHeader>();
   if (!read) return "is shorter than a header";
@@ -18,7 +19,7 @@ const char* Server::fault_of(ByteView front, std::size_t payload_bytes, RequestH
   }
   if (header.body_bytes != decoder.rest().size()) return "has a body of another length than it says";
   if (header.payload_bytes != payload_bytes) return "has a payload of another length than it says";
-  if (header.charge < charge_of(payload_bytes) || header.charge > config_.window_bytes) return "has a wrong charge";
+  if (header.charge < least_charge || header.charge > config_.window_bytes) return "has a wrong charge";
   const bool from_rank = header.origin < launch_.size();
   if (from_rank && origins_[static_cast<std::size_t>(header.origin)].lost) return "comes after a payload that was lost";
   return nullptr;
@@ -32,7 +33,8 @@ void Server::drop(const char* fault) {
 
 void Server::on_message(const transport::Message& message) {
   RequestHeader header;
-  if (const char* fault = fault_of(message.header, message.payload.size(), header)) return drop(fault);
+  const std::size_t bytes = message.payload.size();
+  if (const char* fault = fault_of(message.header, bytes, charge_of_whole(bytes), header)) return drop(fault);
   if (header.origin >= launch_.size()) {
     return execute_for_server(header, message.header.subspan(sizeof(RequestHeader)), message.payload);
   }

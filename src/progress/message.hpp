@@ -10,6 +10,7 @@
 // one redundant and waiting compares with ≥.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "grapnel/types.hpp"
@@ -75,6 +76,16 @@ inline constexpr std::uint32_t kRequestCharge = 512;
 constexpr std::uint32_t charge_of(std::size_t payload_bytes) {
   const bool bulk = payload_bytes > transport::kMaxPayloadBytes;
   return kRequestCharge + (bulk ? 0 : static_cast<std::uint32_t>(payload_bytes));
+}
+/// The same where the payload is delivered whole, however long it is.
+constexpr std::uint32_t charge_of_whole(std::size_t payload_bytes) {
+  return kRequestCharge + static_cast<std::uint32_t>(payload_bytes);
+}
+
+/// The longest payload that is delivered whole at a server with this window. A server gives charges back when half a
+/// window less kRequestCharge is due, so one request takes no more than what is then left.
+constexpr std::size_t most_whole_bytes(std::size_t window_bytes) {
+  return std::min(transport::kMaxWholeBytes, window_bytes / 2);
 }
 
 }  // namespace grapnel::progress

@@ -130,7 +130,8 @@ class Server final : public transport::MessageSink {
   void on_endpoint_failure(transport::EndpointId endpoint, const Status& why) override;
 
   /// Null, or what is wrong with the message.
-  const char* fault_of(ByteView front, std::size_t payload_bytes, RequestHeader& header) const;
+  const char* fault_of(ByteView front, std::size_t payload_bytes, std::uint32_t least_charge,
+                       RequestHeader& header) const;
   /// The handler that the request names, or one that refuses what does not fit it.
   const Handler& handler_for(const RequestHeader& header, ByteView body, bool bulk) const;
   void drop(const char* fault);
@@ -149,7 +150,7 @@ class Server final : public transport::MessageSink {
   void forget_parked(Origin& origin);
   void report_counts(Origin& origin);
   /// Released charges that are worth a report. A client that waits for room has more than its window less the charge of
-  /// one request outstanding, so all of it must not stay unreported.
+  /// one request outstanding, so all of it must not stay unreported (most_whole_bytes, message.hpp).
   std::uint64_t report_from() const { return config_.window_bytes / 2 - kRequestCharge; }
   void reply(Origin& origin, ReplyCode code, std::uint64_t token, std::uint64_t handled, std::uint64_t released,
              ByteView body, ByteView payload, transport::Completion sent);

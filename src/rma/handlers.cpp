@@ -1,6 +1,5 @@
 #include "rma/handlers.hpp"
 
-#include <algorithm>
 #include <memory>
 
 #include "base/codec.hpp"
@@ -19,12 +18,6 @@ std::byte* at(std::uint64_t address) { return reinterpret_cast<std::byte*>(addre
 void answer_packed(progress::Request& request, std::unique_ptr<Bytes> data) {
   const ByteView view = *data;
   request.answer({}, view, {[](void* context, const Status&) { delete static_cast<Bytes*>(context); }, data.release()});
-}
-
-VectorRun run_at(ByteView runs, std::size_t number) {
-  VectorRun run;
-  std::memcpy(&run, runs.data() + number * sizeof run, sizeof run);
-  return run;
 }
 
 }  // namespace
@@ -155,27 +148,26 @@ progress::Outcome Handlers::accumulate_strided(Request& request) {
   return Outcome::done;
 }
 
-bool Handlers::holds_runs(const VectorBody& body, ByteView runs, std::size_t element) const {
-  if (body.bytes > transport::kMaxPayloadBytes) return false;
-  std::uint64_t total = 0;
-  for (std::size_t i = 0; i < body.runs; ++i) {
-    const VectorRun run = run_at(runs, i);
-    if (run.bytes > body.bytes || run.bytes % element != 0 || !holds(run.address, run.bytes)) return false;
-    total += run.bytes;
+std::span<const VectorRun> Handlers::read_runs(const VectorBody& body, ByteView in, std::size_t element) {
+  runs_.clear();
+  if (body.bytes > transport::kMaxPayloadBytes) return {};
+  std::uint64_t left = body.bytes;
+  RunReader reader(in, body.base);
+  for (VectorRun run; left > 0; left -= run.bytes) {
+    if (!reader.next(run) || run.bytes > left || run.bytes % element != 0 || !holds(run.address, run.bytes)) return {};
+    runs_.push_back(run);
   }
-  return total == body.bytes;
+  if (!reader.at_end()) return {};
+  return runs_;
 }
 
 progress::Outcome Handlers::put_vector(Request& request) {
   const auto body = request.body_as<VectorBody>();
-  const std::size_t runs_bytes = body.runs * sizeof(VectorRun);
-  if (body.runs > request.payload.size() / sizeof(VectorRun) || request.payload.size() - runs_bytes != body.bytes ||
-      !holds_runs(body, request.payload, 1)) {
-    return Outcome::refused;
-  }
-  const std::byte* data = request.payload.data() + runs_bytes;
-  for (std::size_t i = 0; i < body.runs; ++i) {
-    const VectorRun run = run_at(request.payload, i);
+  if (body.bytes > request.payload.size()) return Outcome::refused;
+  const auto runs = read_runs(body, request.payload.subspan(body.bytes), 1);
+  if (runs.empty()) return Outcome::refused;
+  const std::byte* data = request.payload.data();
+  for (const VectorRun& run : runs) {
     rma::copy(at(run.address), data, run.bytes);
     data += run.bytes;
   }
@@ -184,14 +176,11 @@ progress::Outcome Handlers::put_vector(Request& request) {
 
 progress::Outcome Handlers::get_vector(Request& request) {
   const auto body = request.body_as<VectorBody>();
-  if (body.runs > request.payload.size() / sizeof(VectorRun) ||
-      request.payload.size() != body.runs * sizeof(VectorRun) || !holds_runs(body, request.payload, 1)) {
-    return Outcome::refused;
-  }
+  const auto runs = read_runs(body, request.payload, 1);
+  if (runs.empty()) return Outcome::refused;
   auto data = std::make_unique<Bytes>(body.bytes);
   std::byte* out = data->data();
-  for (std::size_t i = 0; i < body.runs; ++i) {
-    const VectorRun run = run_at(request.payload, i);
+  for (const VectorRun& run : runs) {
     rma::copy(out, at(run.address), run.bytes);
     out += run.bytes;
   }
@@ -201,20 +190,18 @@ progress::Outcome Handlers::get_vector(Request& request) {
 
 progress::Outcome Handlers::accumulate_vector(Request& request) {
   const auto body = request.body_as<VectorBody>();
-  const std::size_t runs_bytes = body.runs * sizeof(VectorRun);
-  if (!is_element_type(static_cast<int>(body.arithmetic.type)) ||
-      body.runs > request.payload.size() / sizeof(VectorRun) || request.payload.size() - runs_bytes != body.bytes ||
-      !holds_runs(body, request.payload, element_bytes(body.arithmetic.type))) {
+  if (!is_element_type(static_cast<int>(body.arithmetic.type)) || body.bytes > request.payload.size()) {
     return Outcome::refused;
   }
+  const auto runs = read_runs(body, request.payload.subspan(body.bytes), element_bytes(body.arithmetic.type));
+  if (runs.empty()) return Outcome::refused;
   StripeHolder holder(waiting_, stripes_, stripes_.server_mark());
   std::uint64_t before = 0;  // data of the runs before this one
-  for (std::size_t i = 0; i < body.runs; ++i) {
-    const VectorRun run = run_at(request.payload, i);
+  for (const VectorRun& run : runs) {
     if (request.resume < before + run.bytes) {
       std::uint64_t part = request.resume - before;
-      const bool all = try_accumulate(holder, body.arithmetic, at(run.address),
-                                      request.payload.data() + runs_bytes + before, run.bytes, part);
+      const bool all =
+          try_accumulate(holder, body.arithmetic, at(run.address), request.payload.data() + before, run.bytes, part);
       request.resume = before + part;
       if (!all) return Outcome::retry;
     }

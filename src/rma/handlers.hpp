@@ -5,9 +5,13 @@
 // remembers how far it came and is tried again. Threads: the server's.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "progress/handlers.hpp"
 #include "progress/waiting.hpp"
 #include "rma/messages.hpp"
+#include "rma/runs.hpp"
 #include "rma/stripes.hpp"
 #include "segment/segment.hpp"
 
@@ -48,14 +52,15 @@ class Handlers {
   bool holds(const Signal& signal) const {
     return signal.address % sizeof(std::int32_t) == 0 && holds(signal.address, sizeof(std::int32_t));
   }
-  /// The runs lie in segments and their lengths add up to the data's.
-  bool holds_runs(const VectorBody& body, ByteView runs, std::size_t element_bytes) const;
+  /// The runs, until the next message's: sound, in segments, of lengths that add up to the data's; else none.
+  std::span<const VectorRun> read_runs(const VectorBody& body, ByteView in, std::size_t element_bytes);
   void add(progress::HandlerTable& table, progress::HandlerId id, const char* name, std::size_t body_bytes,
            bool answers, Outcome (Handlers::*run)(Request&));
 
   segment::SegmentTable& segments_;
   progress::Waiting& waiting_;
   Stripes& stripes_;
+  std::vector<VectorRun> runs_;  ///< `read_runs`'s; at most one for each byte of kMaxPayloadBytes, so 2 MiB
 };
 
 }  // namespace grapnel::rma

@@ -4,13 +4,15 @@
 //   put with signal:  the last message of the put; the word is set when its data is there
 //   locate:           reply body = where the segment ends that holds the address, 0 where none does
 //   get:              body; reply payload = the data (packed)
-//   vector forms:     payload = runs × VectorRun, then the data (put, accumulate); get: the runs alone
+//   vector forms:     payload = the data (put, accumulate), then the runs, which say where it belongs (runs.hpp)
 //   rmw:              body; reply body = the old value
 //
 // A contiguous put's data and a get's reply may be bulk (transport.hpp): then they are as long as the transfer.
 //
-// A strided or vector transfer is cut at exactly GRAPNEL_CHUNK_BYTES of packed data (vector: of runs and data), so it
-// takes ⌈bytes/chunk⌉ messages whatever its rows are.
+// A strided or vector transfer is cut at exactly GRAPNEL_CHUNK_BYTES of packed data, so it takes ⌈bytes/chunk⌉ messages
+// whatever its rows or pieces are. Runs stand beside the data: at worst seven times its length, and such a message is
+// delivered whole all the same (transport::kMaxWholeBytes). Only where the server's window is less than sixteen chunks
+// a vector message ends earlier, when its data and runs take half a window.
 #pragma once
 
 #include <cstdint>
@@ -62,13 +64,9 @@ struct StridedBody {
   Strided shape;
 };
 struct VectorBody {
-  std::uint64_t runs = 0;
+  std::uint64_t base = 0;   ///< what the first run's gap is counted from
   std::uint64_t bytes = 0;  ///< of data, all runs together
   Arithmetic arithmetic;
-};
-struct VectorRun {
-  std::uint64_t address = 0;
-  std::uint64_t bytes = 0;
 };
 
 /// A 32-bit word that is set when the data of a put is there.

@@ -27,6 +27,9 @@ RemotePath::RemotePath(progress::Client& client, std::size_t chunk_bytes)
     // A chunk never ends inside an element, whatever its type.
     : client_(client), chunk_bytes_(chunk_bytes / kLargestElementBytes * kLargestElementBytes) {}
 
+// A chunk of single bytes, as far from each other as may be.
+static_assert((RunWriter::kMostGapBytes + 1) * 64 * base::kKiB <= transport::kMaxWholeBytes);
+
 Status RemotePath::send_plain(NodeId node, Operation& operation, progress::HandlerId handler, ByteView body,
                               ByteView data, const progress::OnReply& acknowledged) {
   progress::Order order;
@@ -220,6 +223,7 @@ Status RemotePath::send_packed(NodeId node, progress::HandlerId handler, ByteVie
   order.handler = handler;
   order.body = body;
   order.payload = packed->buffer;
+  order.whole = true;
   order.write = true;
   order.on_reply = acknowledged;
   order.sent = {packed_left, packed};

@@ -14,6 +14,7 @@
 #include "progress/client.hpp"
 #include "rma/messages.hpp"
 #include "rma/operation.hpp"
+#include "rma/runs.hpp"
 
 namespace grapnel::rma {
 
@@ -98,6 +99,7 @@ class RemotePath {
   std::vector<PackedSend*> free_packed_;
   std::vector<std::unique_ptr<PendingGet>> gets_;
   std::vector<PendingGet*> free_gets_;
+  RunWriter runs_;  ///< PieceCursor's
 };
 
 }  // namespace grapnel::rma

@@ -1,5 +1,5 @@
 // Strided and vector transfers on the wire: cut, pack, send.
-#include <cstring>
+#include <algorithm>
 
 #include "base/codec.hpp"
 #include "rma/kernels/copy.hpp"
@@ -44,75 +44,96 @@ Status RemotePath::get_strided(NodeId node, Operation& operation, StridedBody bo
   return {};
 }
 
-// Walks over pieces and cuts off what one message takes: runs and data together at most a chunk.
+// Walks over pieces and cuts off what one message takes: a chunk of data, with its runs beside it. `runs` is the
+// path's, so that memory once taken is used again; it is a message's only until the next wait, which lets other threads
+// in.
 class RemotePath::PieceCursor {
  public:
-  PieceCursor(std::span<const Piece> pieces, std::size_t chunk_bytes, std::size_t element_bytes)
-      : pieces_(pieces), chunk_bytes_(chunk_bytes), element_bytes_(element_bytes) {
+  PieceCursor(RemotePath& path, NodeId node, std::span<const Piece> pieces, std::size_t element_bytes)
+      : pieces_(pieces),
+        chunk_bytes_(path.chunk_bytes_),
+        message_bytes_(path.client_.most_whole_bytes(node)),
+        element_bytes_(element_bytes),
+        runs_(path.runs_) {
+    for (const Piece& piece : pieces) left_bytes_ += piece.bytes;
     skip_empty();
   }
 
-  /// The next message's pieces; empty at the end.
-  std::vector<Piece> next() {
-    std::vector<Piece> cut;
-    data_bytes_ = 0;
-    std::size_t room = chunk_bytes_;
-    while (at_ < pieces_.size() && room >= sizeof(VectorRun) + element_bytes_) {
-      const Piece& piece = pieces_[at_];
-      const std::size_t most = (room - sizeof(VectorRun)) / element_bytes_ * element_bytes_;
-      const std::size_t bytes = std::min(piece.bytes - offset_, most);
-      cut.push_back(
-          {static_cast<std::byte*>(piece.local) + offset_, static_cast<std::byte*>(piece.remote) + offset_, bytes});
-      room -= sizeof(VectorRun) + bytes;
-      data_bytes_ += bytes;
-      offset_ += bytes;
-      if (offset_ == piece.bytes) {
-        ++at_;
-        offset_ = 0;
-        skip_empty();
-      }
-    }
-    return cut;
-  }
-  std::size_t data_bytes() const { return data_bytes_; }
-  /// Whether that was the last message.
+  /// Whether the last message was cut off.
   bool at_end() const { return at_ == pieces_.size(); }
+  /// Data of the next message at most.
+  std::size_t most_bytes() const { return std::min(left_bytes_, chunk_bytes_); }
+
+  /// Cuts off the next message: visit(piece) for each part of a piece in it, in order.
+  template <typename Visit>
+  void next(const Visit& visit) {
+    base_ = address_of(pieces_[at_]);
+    data_bytes_ = 0;
+    runs_.start(base_);
+    for (std::size_t bytes = fitting(); bytes > 0; bytes = fitting()) {
+      const Piece& piece = pieces_[at_];
+      const std::uint64_t address = address_of(piece);
+      visit(Piece{static_cast<std::byte*>(piece.local) + offset_, reinterpret_cast<void*>(address), bytes});
+      runs_.add({address, bytes});
+      take(bytes);
+    }
+    left_bytes_ -= data_bytes_;
+  }
+  /// The message's body, runs and length of data.
+  VectorBody body(const Arithmetic& arithmetic) const { return {base_, data_bytes_, arithmetic}; }
+  ByteView runs() const { return runs_.view(); }
+  std::size_t data_bytes() const { return data_bytes_; }
 
  private:
+  std::uint64_t address_of(const Piece& piece) const { return reinterpret_cast<std::uint64_t>(piece.remote) + offset_; }
+
+  // Of the present piece; 0 where the message is full, or there is none.
+  std::size_t fitting() const {
+    if (at_end() || !runs_.reaches(address_of(pieces_[at_]))) return 0;
+    // Not less than nothing: a run is taken only where the longest one and an element had room.
+    const std::size_t room = message_bytes_ - data_bytes_ - runs_.view().size();
+    if (room < RunWriter::kMostBytes + element_bytes_) return 0;
+    const std::size_t most = std::min(chunk_bytes_ - data_bytes_, room - RunWriter::kMostBytes);
+    return std::min(pieces_[at_].bytes - offset_, most & ~(element_bytes_ - 1));  // elements are powers of two
+  }
+
+  void take(std::size_t bytes) {
+    data_bytes_ += bytes;
+    offset_ += bytes;
+    if (offset_ < pieces_[at_].bytes) return;
+    ++at_;
+    offset_ = 0;
+    skip_empty();
+  }
+
   void skip_empty() {
     while (at_ < pieces_.size() && pieces_[at_].bytes == 0) ++at_;
   }
 
-  std::span<const Piece> pieces_;
-  const std::size_t chunk_bytes_, element_bytes_;
-  std::size_t at_ = 0, offset_ = 0, data_bytes_ = 0;
+  const std::span<const Piece> pieces_;
+  const std::size_t chunk_bytes_, message_bytes_, element_bytes_;
+  std::size_t left_bytes_ = 0;
+  std::size_t at_ = 0, offset_ = 0;
+  std::uint64_t base_ = 0;
+  std::size_t data_bytes_ = 0;
+  RunWriter& runs_;
 };
-
-namespace {
-
-std::byte* write_runs(std::byte* out, std::span<const Piece> pieces) {
-  for (const Piece& piece : pieces) {
-    const VectorRun run{reinterpret_cast<std::uint64_t>(piece.remote), piece.bytes};
-    std::memcpy(out, &run, sizeof run);
-    out += sizeof run;
-  }
-  return out;
-}
-
-}  // namespace
 
 Status RemotePath::send_pieces(NodeId node, Operation& operation, OperationKind kind, const Arithmetic& arithmetic,
                                std::span<const Piece> pieces, const progress::OnReply& acknowledged) {
   const bool put = kind == OperationKind::put;
-  PieceCursor cursor(pieces, chunk_bytes_, put ? 1 : element_bytes(arithmetic.type));
-  for (auto cut = cursor.next(); !cut.empty(); cut = cursor.next()) {
-    const VectorBody body{cut.size(), cursor.data_bytes(), arithmetic};
-    PackedSend* packed = take_packed(operation, cut.size() * sizeof(VectorRun) + cursor.data_bytes());
-    std::byte* out = write_runs(packed->buffer.data(), cut);
-    for (const Piece& piece : cut) {
+  PieceCursor cursor(*this, node, pieces, put ? 1 : element_bytes(arithmetic.type));
+  while (!cursor.at_end()) {
+    PackedSend* packed = take_packed(operation, cursor.most_bytes());
+    Bytes& buffer = packed->buffer;
+    std::byte* out = buffer.data();
+    cursor.next([&](const Piece& piece) {
       rma::copy(out, piece.local, piece.bytes);
       out += piece.bytes;
-    }
+    });
+    buffer.resize(cursor.data_bytes());
+    buffer.insert(buffer.end(), cursor.runs().begin(), cursor.runs().end());
+    const VectorBody body = cursor.body(arithmetic);
     GRAPNEL_TRY(send_packed(node, put ? kPutVectorHandler : kAccumulateVectorHandler, base::bytes_of(body), packed,
                             cursor.at_end() ? acknowledged : progress::OnReply{}));
   }
@@ -120,18 +141,20 @@ Status RemotePath::send_pieces(NodeId node, Operation& operation, OperationKind 
 }
 
 Status RemotePath::get_pieces(NodeId node, Operation& operation, std::span<const Piece> pieces) {
-  PieceCursor cursor(pieces, chunk_bytes_, 1);
-  for (auto cut = cursor.next(); !cut.empty(); cut = cursor.next()) {
-    const VectorBody body{cut.size(), cursor.data_bytes(), {}};
+  PieceCursor cursor(*this, node, pieces, 1);
+  while (!cursor.at_end()) {
+    PendingGet* get = take_get(operation, 0);
+    cursor.next([&](const Piece& piece) { get->pieces.push_back(piece); });
+    get->bytes = cursor.data_bytes();
     // Two things must end: the message, which reads the runs, and the reply.
-    PackedSend* runs = take_packed(operation, cut.size() * sizeof(VectorRun));
-    write_runs(runs->buffer.data(), cut);
-    PendingGet* get = take_get(operation, cursor.data_bytes());
-    get->pieces = std::move(cut);
+    PackedSend* runs = take_packed(operation, 0);
+    runs->buffer.assign(cursor.runs().begin(), cursor.runs().end());
+    const VectorBody body = cursor.body({});
     progress::Order order;
     order.handler = kGetVectorHandler;
     order.body = base::bytes_of(body);
     order.payload = runs->buffer;
+    order.whole = true;
     order.reply_bytes = get->bytes;
     order.on_reply = {reply_arrived, get};
     order.sent = {packed_left, runs};

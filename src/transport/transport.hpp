@@ -12,7 +12,8 @@
 //
 // Bulk: a message with a payload of more than kMaxPayloadBytes is announced, in its place among the messages; the
 // payload stays with the sender until the receiver names the memory where it belongs, and goes there without a copy in
-// between. It needs both sides' `progress`. Messages behind the announcement do not wait for the payload.
+// between. It needs both sides' `progress`. Messages behind the announcement do not wait for the payload. Whoever knows
+// that the receiver has room may have a payload of up to kMaxWholeBytes delivered whole instead.
 //
 // Errors: a peer that is gone fails its endpoint: pending completions get the failure, the sink is told once.
 #pragma once
@@ -29,8 +30,10 @@ namespace grapnel::transport {
 
 /// A header travels with every message; it is copied by `send`, so it may live on the caller's stack.
 inline constexpr std::size_t kMaxHeaderBytes = 512;
-/// Payload of a message that is delivered whole; what is longer is bulk.
+/// Payload of a message that is delivered whole; what is longer is bulk, unless it is sent by `send_whole`.
 inline constexpr std::size_t kMaxPayloadBytes = 128 * 1024;
+/// Payload of a message that is delivered whole because its sender says so.
+inline constexpr std::size_t kMaxWholeBytes = 512 * 1024;
 /// Payload of one bulk message at most.
 inline constexpr std::size_t kMaxBulkBytes = std::size_t{1} << 30;
 
@@ -107,7 +110,9 @@ class Worker {
   /// Sends a message; a bulk one where the payload is longer than kMaxPayloadBytes. `payload` stays untouched until
   /// `done` or the completion; a bulk message's completes when the receiver has it or has declined it.
   virtual Result<Sent> send(EndpointId to, ByteView header, ByteView payload, Completion completion) = 0;
-  /// The same, along the way a message came.
+  /// Sends a message that is delivered whole, whatever its length up to kMaxWholeBytes: the receiver holds all of it.
+  virtual Result<Sent> send_whole(EndpointId to, ByteView header, ByteView payload, Completion completion) = 0;
+  /// As `send`, along the way a message came.
   virtual Result<Sent> reply(ReplyPath to, ByteView header, ByteView payload, Completion completion) = 0;
 
   /// Lets a bulk payload land in `place`, which has its length and belongs to the worker until `landed` is called: from

@@ -9,6 +9,7 @@
 #include "base/config.hpp"
 #include "base/misspelt.hpp"
 #include "base/units.hpp"
+#include "base/varint.hpp"
 #include "grapnel/status.hpp"
 
 namespace grapnel {
@@ -114,6 +115,40 @@ TEST(Codec, ReadsBackAndStopsAtTheEnd) {
   EXPECT_FALSE(decoder.get<char>().has_value());
   base::Decoder lying(base::bytes_of(std::uint64_t{1000}));  // a length without its bytes
   EXPECT_FALSE(lying.get_string().has_value());
+}
+
+TEST(Varint, ReadsBackAtEveryLength) {
+  std::byte buffer[base::kMostVarintBytes];
+  for (unsigned bit = 0; bit < base::kVarintValueBits; ++bit) {
+    for (const std::uint64_t value : {std::uint64_t{1} << bit, (std::uint64_t{2} << bit) - 1}) {
+      const auto bytes = static_cast<std::size_t>(base::write_varint(buffer, value) - buffer);
+      EXPECT_EQ(bytes, bit / 7 + 1) << value;
+      std::uint64_t back = 0;
+      EXPECT_EQ(base::read_varint(buffer, buffer + bytes, back), bytes) << value;
+      EXPECT_EQ(back, value);
+      EXPECT_EQ(base::read_varint(buffer, buffer + bytes - 1, back), 0u) << value << ", cut off";
+    }
+  }
+  for (const std::int64_t value : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{77}, INT64_MIN, INT64_MAX}) {
+    EXPECT_EQ(base::unzigzag(base::zigzag(value)), value);
+  }
+  EXPECT_EQ(base::zigzag(-2), 3u);
+}
+
+TEST(Varint, RefusesWhatIsLongerThanNeeded) {
+  std::uint64_t value = 0;
+  for (unsigned bytes = 2; bytes <= base::kMostVarintBytes; ++bytes) {
+    // The greatest value of one byte less, and the least that needs so many.
+    for (const bool needed : {false, true}) {
+      const std::uint64_t least = std::uint64_t{1} << (7 * (bytes - 1));
+      const std::uint64_t code = ((needed ? least : least - 1) << 1 | 1) << (bytes - 1);
+      const ByteView view = base::bytes_of(code);
+      EXPECT_EQ(base::read_varint(view.data(), view.data() + view.size(), value), needed ? bytes : 0u);
+    }
+  }
+  const std::byte nothing[9] = {};  // a length beyond the longest
+  EXPECT_EQ(base::read_varint(nothing, nothing + sizeof nothing, value), 0u);
+  EXPECT_EQ(base::read_varint(nothing, nothing, value), 0u);
 }
 
 TEST(Units, Round) {

@@ -19,6 +19,10 @@ class PassingWorker : public transport::Worker {
                                transport::Completion completion) override {
     return worker_->send(to, header, payload, completion);
   }
+  Result<transport::Sent> send_whole(transport::EndpointId to, ByteView header, ByteView payload,
+                                     transport::Completion completion) override {
+    return worker_->send_whole(to, header, payload, completion);
+  }
   Result<transport::Sent> reply(transport::ReplyPath to, ByteView header, ByteView payload,
                                 transport::Completion completion) override {
     return worker_->reply(to, header, payload, completion);

@@ -5,6 +5,7 @@
 #include "harness/access.hpp"
 #include "harness/world.hpp"
 #include "rma/messages.hpp"
+#include "rma/runs.hpp"
 #include "sync/messages.hpp"
 
 namespace grapnel::test {
@@ -53,6 +54,9 @@ class Attacker {
     order.handler = static_cast<progress::HandlerId>(random_.below(12));
     if (order.handler == progress::kCountsHandler || order.handler == 11) order.handler = 60;  // nobody registered
     body = wrong_body(order.handler, payload.size());
+    const bool vector = order.handler == rma::kPutVectorHandler || order.handler == rma::kGetVectorHandler ||
+                        order.handler == rma::kAccumulateVectorHandler;
+    if (vector && random_.chance(0.8)) wrong_runs(order.handler, body, payload);
     order.body = body;
     order.payload = payload;
     progress::Client::Guard guard(*parts_.client);
@@ -120,7 +124,7 @@ class Attacker {
       case rma::kPutVectorHandler:
       case rma::kGetVectorHandler:
       case rma::kAccumulateVectorHandler:
-        encoder.put(rma::VectorBody{random_.chance(0.5) ? random_.next() : payload_bytes / 16 + 1, payload_bytes, {}});
+        encoder.put(rma::VectorBody{random_.chance(0.5) ? random_.next() : far, payload_bytes, {}});
         break;
       case rma::kRmwHandler:
         encoder.put(rma::RmwBody{address | 1, static_cast<rma::RmwOperation>(random_.below(10)),
@@ -131,6 +135,38 @@ class Attacker {
     Bytes body = encoder.take();
     if (random_.chance(0.2) && !body.empty()) body.pop_back();
     return body;
+  }
+
+  // Sound runs in the canary, and then one fault. The data, where there is any, stands before them.
+  void wrong_runs(progress::HandlerId handler, Bytes& body, Bytes& payload) {
+    const std::size_t bytes = 8 * random_.between(1, 40);
+    rma::VectorBody vector{canary_, bytes, {ElementType::int64, {}}};
+    rma::RunWriter writer;
+    writer.start(vector.base);
+    for (std::size_t at = 0; at < bytes; at += 8) writer.add({canary_ + random_.below(kCanaryBytes / 8) * 8, 8});
+    Bytes runs(writer.view().begin(), writer.view().end());
+    switch (random_.below(8)) {
+      case 0: runs.resize(random_.below(runs.size())); break;                              // cut off
+      case 1: runs.push_back(std::byte{1}); break;                                         // one run too many
+      case 2: runs.back() = std::byte{0}; break;                                           // a varint without an end
+      case 3: runs[0] = std::byte{2}, runs.insert(runs.begin() + 1, std::byte{0}); break;  // longer than needed
+      case 4: vector.bytes += random_.chance(0.5) ? 8 : random_.next(); break;             // the sum disagrees
+      case 5: vector.bytes = random_.chance(0.5) ? 0 : bytes - 8; break;
+      case 6:
+        vector.base += random_.chance(0.5) ? std::uint64_t{1} << 40 : random_.next() | std::uint64_t{1} << 62;
+        break;
+      default: {  // the last run outside every segment, or not of whole elements: nothing of the others is done
+        const bool torn = handler == rma::kAccumulateVectorHandler && random_.chance(0.5);
+        writer.add(torn ? rma::VectorRun{canary_, 4} : rma::VectorRun{canary_ + (std::uint64_t{1} << 34), 8});
+        runs.assign(writer.view().begin(), writer.view().end());
+        vector.bytes += torn ? 4 : 8;
+      }
+    }
+    const bool has_data = handler != rma::kGetVectorHandler && vector.bytes <= 2 * bytes;
+    payload = Bytes(has_data ? vector.bytes : 0, std::byte{0xee});
+    payload.insert(payload.end(), runs.begin(), runs.end());
+    const ByteView view = base::bytes_of(vector);
+    body.assign(view.begin(), view.end());
   }
 
   // Now and then more than a message takes, so that it is announced and waits.

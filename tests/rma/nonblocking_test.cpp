@@ -69,13 +69,13 @@ WORLD_TEST(Nonblocking, TestTurnsTrueWithoutSleeping) {
 
 WORLD_TEST(Nonblocking, AggregatesGatherPutsAndGets) {
   constexpr std::size_t kCount = 6000;
-  constexpr std::size_t kAddressBytes = 16, kChunk = 64 * 1024;  // of each piece, in the message beside its data
+  constexpr std::size_t kChunk = 64 * 1024;
   const auto memory = g.allocate(kCount * 32);
   ASSERT_TRUE(memory.ok());
   const Rank next{(static_cast<int>(index(g.rank())) + 1) % g.size()};
   auto* base = static_cast<std::byte*>(memory->on(next));
   std::vector<std::uint64_t> values(kCount), back(kCount);
-  const std::uint64_t expected = g.same_node(next) ? 0 : (kCount * (8 + kAddressBytes) + kChunk - 1) / kChunk;
+  const std::uint64_t expected = g.same_node(next) ? 0 : (kCount * 8 + kChunk - 1) / kChunk;
   const std::uint64_t puts = messages_of(g, "put"), gets = messages_of(g, "get");
   Handle handle = Handle::aggregate();
   for (std::size_t i = 0; i < kCount; ++i) {

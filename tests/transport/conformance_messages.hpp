@@ -60,6 +60,37 @@ TEST_P(TransportConformance, CarriesHeadersAndPayloadsOfAllSizes) {
   });
 }
 
+// Longer than what the length alone lets through whole, between messages that it does.
+TEST_P(TransportConformance, CarriesWhatItsSenderWantsWhole) {
+  static constexpr std::array<std::size_t, 6> kPayloads{0,      1,       transport::kMaxPayloadBytes,
+                                                        131073, 300'001, transport::kMaxWholeBytes};
+  run_connected(2, [](Peer& peer, Member& member) {
+    constexpr std::size_t kRounds = 5;
+    if (peer.index() == 0) {
+      for (std::uint64_t round = 0; round < kRounds; ++round) {
+        for (const std::size_t payload : kPayloads) {
+          member.send_whole(1, number(payload), pattern(payload + round, payload));
+          member.send(1, number(7), {});
+        }
+      }
+      ASSERT_TRUE(member.until([&] { return member.all_ended(); }));
+      member.expect_all_well();
+      return;
+    }
+    ASSERT_TRUE(member.until([&] { return member.mailbox().letters.size() == 2 * kRounds * kPayloads.size(); }));
+    std::size_t next = 0;
+    for (std::uint64_t round = 0; round < kRounds; ++round) {
+      for (const std::size_t payload : kPayloads) {
+        const Letter& letter = member.mailbox().letters[next++];
+        EXPECT_EQ(number_of(letter.header), payload);
+        ASSERT_EQ(letter.payload.size(), payload);
+        EXPECT_TRUE(is_pattern(letter.payload, payload + round));
+        EXPECT_EQ(number_of(member.mailbox().letters[next++].header), 7U);
+      }
+    }
+  });
+}
+
 // Half of the messages are sent from completions of earlier ones: where a transport runs those while it empties a
 // queue, what they send must not overtake the queue.
 TEST_P(TransportConformance, KeepsTheOrderOfAnEndpoint) {

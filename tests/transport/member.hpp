@@ -177,6 +177,11 @@ class Member {
       return worker_->send(to(other), message.header, message.payload, message.completion());
     });
   }
+  Tracked& send_whole(int other, Bytes header, Bytes payload) {
+    return post(std::move(header), std::move(payload), [this, other](Tracked& message) {
+      return worker_->send_whole(to(other), message.header, message.payload, message.completion());
+    });
+  }
   Tracked& reply(ReplyPath path, Bytes header, Bytes payload) {
     return post(std::move(header), std::move(payload), [this, path](Tracked& message) {
       return worker_->reply(path, message.header, message.payload, message.completion());

@@ -23,6 +23,13 @@ Result<Sent> SimWorker::send(EndpointId to, ByteView header, ByteView payload, C
   return post(line_of(to), header, payload, completion);
 }
 
+Result<Sent> SimWorker::send_whole(EndpointId to, ByteView header, ByteView payload, Completion completion) {
+  const Use use(*this);
+  GRAPNEL_CHECK(payload.size() <= kMaxWholeBytes, "a message of {} bytes delivered whole; {} is the limit",
+                payload.size(), kMaxWholeBytes);
+  return post(line_of(to), header, payload, completion, kMaxWholeBytes);
+}
+
 Result<Sent> SimWorker::reply(ReplyPath to, ByteView header, ByteView payload, Completion completion) {
   const Use use(*this);
   GRAPNEL_CHECK(to.handle != nullptr, "a reply without a path");
@@ -37,14 +44,15 @@ bool SimWorker::has_room(const Line& line, std::size_t bytes) const {
   return flying == 0 || (flying <= options_.in_flight_bytes && bytes <= options_.in_flight_bytes - flying);
 }
 
-Result<Sent> SimWorker::post(Line& line, ByteView header, ByteView payload, Completion completion) {
+Result<Sent> SimWorker::post(Line& line, ByteView header, ByteView payload, Completion completion,
+                             std::size_t most_whole_bytes) {
   GRAPNEL_CHECK(header.size() <= kMaxHeaderBytes && payload.size() <= kMaxBulkBytes,
                 "a message of {} + {} bytes; {} + {} is the limit", header.size(), payload.size(), kMaxHeaderBytes,
                 kMaxBulkBytes);
   const std::uint64_t now_ns = host_.now_ns();
   GRAPNEL_TRY(failure_of(line, now_ns));
   ++sequence_;
-  if (payload.size() > kMaxPayloadBytes) return announce(line, header, payload, completion, now_ns);
+  if (payload.size() > most_whole_bytes) return announce(line, header, payload, completion, now_ns);
   Bytes header_copy(header.begin(), header.end());
   const bool held = random_.chance(options_.pending_probability);
   if (!held && line.backlog.empty() && has_room(line, header.size() + payload.size())) {

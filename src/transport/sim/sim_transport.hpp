@@ -41,6 +41,7 @@ class SimWorker final : public Worker {
   Bytes address() const override;
   Result<EndpointId> connect(ByteView address) override;
   Result<Sent> send(EndpointId to, ByteView header, ByteView payload, Completion completion) override;
+  Result<Sent> send_whole(EndpointId to, ByteView header, ByteView payload, Completion completion) override;
   Result<Sent> reply(ReplyPath to, ByteView header, ByteView payload, Completion completion) override;
   void receive(BulkHandle bulk, ByteSpan place, Completion landed) override;
   void decline(BulkHandle bulk) override;
@@ -84,7 +85,8 @@ class SimWorker final : public Worker {
   Line& line_of(EndpointId endpoint);
   void list(Line& line);
   Status failure_of(const Line& line, std::uint64_t now_ns) const;
-  Result<Sent> post(Line& line, ByteView header, ByteView payload, Completion completion);
+  Result<Sent> post(Line& line, ByteView header, ByteView payload, Completion completion,
+                    std::size_t most_whole_bytes = kMaxPayloadBytes);
   bool has_room(const Line& line, std::size_t bytes) const;
   void depart(Line& line, Packet packet, std::uint64_t now_ns);
 

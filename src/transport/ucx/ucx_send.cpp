@@ -36,13 +36,18 @@ Result<Sent> UcxWorker::send(EndpointId to, ByteView header, ByteView payload, C
   return send_on(path(to), kMessageId, header, payload, completion);
 }
 
+Result<Sent> UcxWorker::send_whole(EndpointId to, ByteView header, ByteView payload, Completion completion) {
+  GRAPNEL_CHECK(payload.size() <= kMaxWholeBytes, "a payload of {} bytes, of {}", payload.size(), kMaxWholeBytes);
+  return send_on(path(to), kMessageId, header, payload, completion, kMaxWholeBytes);
+}
+
 Result<Sent> UcxWorker::reply(ReplyPath to, ByteView header, ByteView payload, Completion completion) {
   GRAPNEL_CHECK(to.handle != nullptr, "a reply along no path");
   return send_on(*static_cast<Path*>(to.handle), kMessageId, header, payload, completion);
 }
 
 Result<Sent> UcxWorker::send_on(Path& path, unsigned message_id, ByteView header, ByteView payload,
-                                Completion completion) {
+                                Completion completion, std::size_t most_whole_bytes) {
   GRAPNEL_CHECK(header.size() <= kMaxHeaderBytes, "a header of {} bytes, of {}", header.size(), kMaxHeaderBytes);
   GRAPNEL_CHECK(payload.size() <= kMaxBulkBytes, "a payload of {} bytes, of {}", payload.size(), kMaxBulkBytes);
   if (!path.failure.ok()) [[unlikely]]
@@ -54,7 +59,7 @@ Result<Sent> UcxWorker::send_on(Path& path, unsigned message_id, ByteView header
   param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
   // The length alone decides, whatever UCX_RNDV_THRESH says.
   param.flags = UCP_AM_SEND_FLAG_REPLY | UCP_AM_SEND_FLAG_EAGER;
-  if (payload.size() > kMaxPayloadBytes) [[unlikely]] {
+  if (payload.size() > most_whole_bytes) [[unlikely]] {
     param.flags = UCP_AM_SEND_FLAG_REPLY | UCP_AM_SEND_FLAG_RNDV;
     operation.bulk_number = ++path.last_bulk_number;
   }
@@ -81,7 +86,7 @@ ucs_status_t UcxWorker::on_message(void* worker, const void* header, std::size_t
   const bool has_way_back = (param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0;
   const bool data_is_here = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0;
   Path* path = has_way_back ? self.path_of(param->reply_ep) : nullptr;
-  const bool fits = data_is_here ? data_bytes <= kMaxPayloadBytes : data_bytes <= kMaxBulkBytes;
+  const bool fits = data_is_here ? data_bytes <= kMaxWholeBytes : data_bytes <= kMaxBulkBytes;
   if (path == nullptr || !fits || header_bytes > kMaxHeaderBytes) [[unlikely]] {
     self.ignore(header_bytes, data_bytes);
     return UCS_OK;

@@ -41,6 +41,7 @@ class UcxWorker final : public Worker {
   Bytes address() const override { return address_; }
   Result<EndpointId> connect(ByteView address) override;
   Result<Sent> send(EndpointId to, ByteView header, ByteView payload, Completion completion) override;
+  Result<Sent> send_whole(EndpointId to, ByteView header, ByteView payload, Completion completion) override;
   Result<Sent> reply(ReplyPath to, ByteView header, ByteView payload, Completion completion) override;
   void receive(BulkHandle bulk, ByteSpan place, Completion landed) override;
   void decline(BulkHandle bulk) override;
@@ -73,7 +74,8 @@ class UcxWorker final : public Worker {
 
   // Operations: ucx_send.cpp
   Path& path(EndpointId id);
-  Result<Sent> send_on(Path& path, unsigned message_id, ByteView header, ByteView payload, Completion completion);
+  Result<Sent> send_on(Path& path, unsigned message_id, ByteView header, ByteView payload, Completion completion,
+                       std::size_t most_whole_bytes = kMaxPayloadBytes);
   Result<Sent> started(ucs_status_ptr_t request, Operation& operation, const char* doing);
   Result<Sent> start_flush(Path& path);
   bool transmit_side_is_empty();
