@@ -101,7 +101,7 @@ class Waiting {
     void forget() { in_a_row_.store(0, std::memory_order_relaxed); }
 
    private:
-    static constexpr std::uint64_t kYieldEvery_ns = 4 * base::kMicrosecond_ns;  ///< where nobody is known to be there
+    static constexpr std::uint64_t kYieldEvery_ns = 2 * base::kMicrosecond_ns;  ///< where nobody is known to be there
     static constexpr std::uint32_t kForLong = 32;                               ///< about half a millisecond
     // relaxed, all: hints.
     std::atomic<std::uint64_t> yield_every_ns_{kYieldEvery_ns};
