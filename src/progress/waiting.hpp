@@ -6,8 +6,8 @@
 // job still lives. No clock is read unless there is something to wait for. A wait may have an end: an absolute time of
 // the host's clock, after which it answers timed_out.
 //
-// A wait on a word begins with a glance: some looks one pause apart, without a clock. Where the other is at it on
-// another core, that is all; a clock read between two looks would cost more than the word's way.
+// A word is looked at in glances: some looks one pause apart, without a clock. Where the other is at it on another
+// core, the first glance is the whole wait; a clock read between two looks would cost more than the word's way.
 //
 // A spin yields, because whoever it waits for may be ready to run on the same core: the kernel likes to wake who is
 // sent something on the core of the sender. How often, is learned (`Neighbour`).

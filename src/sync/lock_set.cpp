@@ -104,8 +104,7 @@ Status Set::acquire_slowly(const LockId& lock, const Ask& ask, Bytes* received) 
 }
 
 Status Set::wait(Acquisition& a, std::uint64_t timeout_ns) {
-  os::Host& host = ground_.waiting.host();
-  const std::uint64_t start_ns = host.now_ns();
+  const std::uint64_t start_ns = ground_.waiting.host().now_ns();
   const bool ends = timeout_ns < progress::Waiting::kForever - start_ns;
   Status waited = algorithm_->advance(a, ends ? start_ns + timeout_ns : progress::Waiting::kForever);
   if (waited.code() == Code::timed_out) {

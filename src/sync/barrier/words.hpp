@@ -48,7 +48,7 @@ struct alignas(64) BarrierEntry {
   os::Word next_plan;
   std::atomic<std::uint64_t> refused;
   // With the gate's line, which the last to arrive then has already: one way of a cache line less. Many ranks would
-  // take it from each other, and from those that look at the gate.
+  // take it from each other, and from those that look at the gate; measured is two, the bound of four is a guess.
   os::Word few_arrived;
 
   static constexpr std::uint32_t kFewRanks = 4;

@@ -35,7 +35,7 @@ struct NodeQueueWords {
 
 class NodeQueue {
  public:
-  /// What a waiter finds in its record; the first two are the releaser's word.
+  /// What a waiter finds in its record; the last two are the releaser's word.
   enum State : std::uint32_t { kWaiting = 1, kAsleep = 3, kGaveUp = 4, kPassedBare = 8, kPassedWhole = 9 };
 
   explicit NodeQueue(Ground& ground) : ground_(ground), places_(ground.memory.lock_count(), kBare) {}

@@ -35,8 +35,8 @@ void release(void** base);
 
 /* How many entries a folder has; of /proc/self/fd and /proc/self/task: descriptors and threads. */
 int entries_of(const char* folder);
-/* How many descriptors servers may still open: they connect to each other when they first need to, and again where both
- * began; two to every other node at most. */
+/* How many descriptors may still be opened for connections: UCX makes one when it is first needed, and another where
+ * both sides began; two to every other node at most. */
 int connections_to_come(void);
 /* How many lines of a file hold a text; of /proc/self/maps: mappings. */
 int lines_with(const char* path, const char* text);
