@@ -8,6 +8,12 @@
 #include "os/placement.hpp"
 
 namespace grapnel::progress {
+namespace {
+
+// After which a stand-in leaves what is still to do to the server: it has work of its own.
+constexpr int kLastSteps = 4;
+
+}  // namespace
 
 Server::Server(const base::Config& config, launch::Launch& launch, Waiting& waiting)
     : config_(config),
@@ -52,11 +58,14 @@ void Server::stop() {
 void Server::run() {
   base::log_set_identity(std::to_string(index(launch_.rank())) + "/server");
   while (!stopping_.load(std::memory_order_acquire)) {
-    bool moved = worker_->progress();
-    moved |= look();
-    if (retry_parked() || moved) continue;  // also while messages keep coming: the stripe may be free by now
-    wait_for_work();
+    if (!move()) wait_for_work();
   }
+}
+
+bool Server::move() {
+  bool moved = worker_->progress();
+  moved |= look();
+  return retry_parked() || moved;  // also while messages keep coming: the stripe may be free by now
 }
 
 void Server::wait_for_work() {
@@ -79,10 +88,46 @@ void Server::wait_for_work() {
   }
   sleeps_.fetch_add(1, std::memory_order_relaxed);
   neighbour_.forget();
-  if (bell_) bell_->set_asleep(true);
+  if (bell_) {
+    doze();
+  } else {
+    worker_->sleep(Waiting::kLongestSleep_ns);
+  }
+}
+
+void Server::doze() {
+  bell_->become_drowsy();
   // What a rank stored before it could see the mark is found here; whoever sees it wakes the worker.
-  if (!look()) worker_->sleep(Waiting::kLongestSleep_ns);
-  if (bell_) bell_->set_asleep(false);
+  if (look() || !worker_->arm()) return bell_->stay_awake();
+  bell_->fall_asleep();
+  worker_->doze(Waiting::kLongestSleep_ns);
+  bell_->wake_up(waiting_.host(), Waiting::kLongestSleep_ns);
+}
+
+Server::StandIn::StandIn(Server& server) : server_(server), has_turn_(server.bell_ && server.bell_->take_turn()) {
+  if (!has_turn_) return;
+  server_.stood_in_.fetch_add(1, std::memory_order_relaxed);
+  server_.worker_->lend();
+}
+
+Server::StandIn::~StandIn() {
+  if (!has_turn_) return;
+  bool moved = true;
+  for (int step = 0; moved && step < kLastSteps; ++step) moved = server_.move();
+  const bool all_done = !moved && server_.retrying_origins_ == 0 && server_.worker_->arm();
+  server_.worker_->take_back();
+  server_.bell_->give_back(server_.waiting_.host());
+  if (!all_done) server_.worker_->wake();
+}
+
+void Server::StandIn::sleep(std::uint64_t timeout_ns) {
+  if (server_.retrying_origins_ > 0) return server_.waiting_.host().yield();  // nobody tells when the stripe is free
+  server_.worker_->sleep(timeout_ns);
+}
+
+void Server::ring_or_stand_in() {
+  const StandIn in(*this);
+  if (!in.has_turn()) ring();
 }
 
 bool Server::look() {
@@ -145,7 +190,7 @@ void Server::on_endpoint_failure(transport::EndpointId, const Status& why) {
 
 Server::Statistics Server::statistics() const {
   const auto read = [](const std::atomic<std::uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };
-  return {read(handled_), read(refused_), read(foreign_), read(parked_), read(sleeps_)};
+  return {read(handled_), read(refused_), read(foreign_), read(parked_), read(sleeps_), read(stood_in_)};
 }
 
 }  // namespace grapnel::progress

@@ -16,7 +16,8 @@
 //  4. Besides answers there is at most one message of counts in flight per origin, so the server never waits for a
 //     client that waits for it. What it sends to other servers has credits of its own (server_links.hpp).
 //
-// Threads: everything runs in the server's thread, but for construction, `start`, `stop` and `statistics`.
+// Threads: everything runs in the server's thread, or in that of its stand-in while it sleeps (StandIn), but for
+// construction, `start`, `stop` and `statistics`.
 // Source: armci-multiprotocol, section 2; thesis, chapter 2 (the server as a thread).
 #pragma once
 
@@ -86,9 +87,30 @@ class Server final : public transport::MessageSink {
   void ring() {
     if (bell_->must_wake()) worker_->wake();
   }
+  /// The same, and where the server sleeps the caller does the work, as far as it goes without waiting.
+  void ring_or_stand_in();
+
+  /// The turn of a sleeping server, as long as this lives: a thread of its process that waits for what the server would
+  /// do next does it itself, and saves two wake-ups of a thread, the server's and its own. Has `progress` and `sleep`,
+  /// for `Waiting::on_worker`. Other threads' rings and messages end its sleep, not the server's.
+  class StandIn {
+   public:
+    explicit StandIn(Server& server);
+    ~StandIn();
+    StandIn(const StandIn&) = delete;
+    StandIn& operator=(const StandIn&) = delete;
+    /// False where the server is awake, or another thread stands in: then nothing else may be called.
+    bool has_turn() const { return has_turn_; }
+    bool progress() { return server_.move(); }
+    void sleep(std::uint64_t timeout_ns);
+
+   private:
+    Server& server_;
+    const bool has_turn_;
+  };
 
   struct Statistics {
-    std::uint64_t handled = 0, refused = 0, foreign = 0, parked = 0, sleeps = 0;
+    std::uint64_t handled = 0, refused = 0, foreign = 0, parked = 0, sleeps = 0, stood_in = 0;
   };
   Statistics statistics() const;
 
@@ -124,6 +146,8 @@ class Server final : public transport::MessageSink {
 
   void run();
   void wait_for_work();
+  void doze();
+  bool move();
   bool look();
   void on_message(const transport::Message& message) override;
   void on_bulk(const transport::BulkMessage& message) override;
@@ -170,7 +194,7 @@ class Server final : public transport::MessageSink {
   std::atomic<bool> stopping_{false};
   std::unique_ptr<os::Thread> thread_;
   // Written by the server's thread alone, read by anybody: relaxed on both sides.
-  std::atomic<std::uint64_t> handled_{0}, refused_{0}, foreign_{0}, parked_{0}, sleeps_{0};
+  std::atomic<std::uint64_t> handled_{0}, refused_{0}, foreign_{0}, parked_{0}, sleeps_{0}, stood_in_{0};
 };
 
 }  // namespace grapnel::progress

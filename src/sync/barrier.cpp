@@ -39,7 +39,24 @@ bool Barriers::passed(const Membership& mine) const {
                               (mine.done + 1) & BarrierWords::kCountMask);
 }
 
+Status Barriers::run(const launch::Group& group) {
+  const auto mine = prepare(group, {});
+  if (!mine) return mine.status();
+  const bool rings = arrive(**mine);
+  GRAPNEL_TRY(wait_at_gate(**mine, progress::Waiting::kForever, rings));
+  return leave(**mine);
+}
+
 Status Barriers::begin(const launch::Group& group, const Contribution& contribution) {
+  const auto mine = prepare(group, contribution);
+  if (!mine) return mine.status();
+  if (!arrive(**mine)) return {};
+  if (server_ == nullptr) return client_->ring();
+  server_->ring_or_stand_in();
+  return {};
+}
+
+Result<Barriers::Membership*> Barriers::prepare(const launch::Group& group, const Contribution& contribution) {
   const auto found = membership(group);
   if (!found) return found.status();
   Membership& mine = **found;
@@ -66,7 +83,7 @@ Status Barriers::begin(const launch::Group& group, const Contribution& contribut
     mine.entry->plan.store(static_cast<std::uint32_t>(plan), std::memory_order_relaxed);  // ordered by the arrival
   }
   mine.begun = true;
-  return arrive(mine);
+  return &mine;
 }
 
 Status Barriers::contribute(Membership& mine, const Contribution& contribution) {
@@ -94,7 +111,7 @@ Status Barriers::contribute(Membership& mine, const Contribution& contribution) 
   return outcome;
 }
 
-Status Barriers::arrive(Membership& mine) {
+bool Barriers::arrive(Membership& mine) {
   BarrierEntry& entry = *mine.entry;
   if (mine.cut.dirty > 0) {
     entry.dirty.fetch_add(mine.cut.dirty, std::memory_order_relaxed);  // ordered by the arrival
@@ -103,22 +120,14 @@ Status Barriers::arrive(Membership& mine) {
     }
   }
   // acq_rel: the last to arrive sees what all wrote before, and passes it on by the gate or the launch.
-  if (entry.arrivals(mine.local).fetch_add(1, std::memory_order_acq_rel) + 1 != mine.local) return {};
+  if (entry.arrivals(mine.local).fetch_add(1, std::memory_order_acq_rel) + 1 != mine.local) return false;
   if (mine.several_nodes) {
     words_.launch(mine.number);
-    return call_server();
+    return true;
   }
   if (entry.combine.load(std::memory_order_relaxed) != 0) words_.pass_payload_on(entry);
   words_.open(entry);
-  return {};
-}
-
-Status Barriers::call_server() {
-  if (server_ != nullptr) {
-    server_->ring();
-    return {};
-  }
-  return client_->ring();
+  return false;
 }
 
 Result<Barriers::Membership*> Barriers::begun(const launch::Group& group) {
@@ -158,7 +167,16 @@ Result<bool> Barriers::end_within(const launch::Group& group, std::uint64_t time
   return true;
 }
 
-Status Barriers::wait_at_gate(Membership& mine, std::uint64_t until_ns) {
+Status Barriers::wait_at_gate(Membership& mine, std::uint64_t until_ns, bool rings) {
+  if (mine.several_nodes && server_ != nullptr) {
+    // Only the server opens this gate, so who does its work need not look at anything else.
+    progress::Server::StandIn server(*server_);
+    if (server.has_turn())
+      return waiting_.on_worker(
+          server, [&] { return passed(mine); }, until_ns);
+  }
+  if (rings && server_ != nullptr) server_->ring();
+  if (rings && server_ == nullptr) GRAPNEL_TRY(client_->ring());
   const std::uint32_t count = (mine.done + 1) & BarrierWords::kCountMask;
   os::Word& gate = mine.entry->gate;
   return waiting_.on_marked_word(

@@ -65,10 +65,7 @@ class Barriers {
 
   /// `begin` and `end`. Errors: refused (a write of mine was; the barrier took place), unavailable (too many groups),
   /// peer_dead.
-  Status run(const launch::Group& group) {
-    GRAPNEL_TRY(begin(group));
-    return end(group);
-  }
+  Status run(const launch::Group& group);
 
   /// Arrives. Waits for what this rank has to flush or fence, never for another rank. Errors: invalid_argument (begun
   /// already; a payload too long), unavailable, peer_dead.
@@ -117,10 +114,13 @@ class Barriers {
   Status join(const launch::Group& group, Membership& mine, const std::function<Status(std::uint32_t)>& on_new);
   Status tell_server(const launch::Group& group, std::uint32_t entry, bool ends);
   Status contribute(Membership& mine, const Contribution& contribution);
-  Status arrive(Membership& mine);
-  Status wait_at_gate(Membership& mine, std::uint64_t until_ns);
+  /// All that comes before the arrival.
+  Result<Membership*> prepare(const launch::Group& group, const Contribution& contribution);
+  /// Whether the server now has work.
+  bool arrive(Membership& mine);
+  /// `rings`: the server has work, and has not been told.
+  Status wait_at_gate(Membership& mine, std::uint64_t until_ns, bool rings = false);
   Status leave(Membership& mine);
-  Status call_server();
   Status measure_delay();
   bool passed(const Membership& mine) const;
 

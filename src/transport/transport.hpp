@@ -138,7 +138,16 @@ class Worker {
   /// Sleeps until `progress` has something to do, `wake` is called, or `timeout_ns` has passed. May return early.
   virtual void sleep(std::uint64_t timeout_ns) = 0;
 
-  /// Ends a `sleep` of this worker, now or the next one. Any thread.
+  /// A sleep in two steps, for an owner that lets another thread stand in for it meanwhile. `arm`: false when there is
+  /// something to do at once. `doze`, after `arm`: the sleep itself, as `sleep` without any use of the worker, so that
+  /// between `lend` and `take_back` one other thread may do all that the owner may. There what happens need not end the
+  /// doze, only the other's sleeps. Before `take_back` the other arms the worker again, or wakes it.
+  virtual bool arm() = 0;
+  virtual void doze(std::uint64_t timeout_ns) = 0;
+  virtual void lend() = 0;
+  virtual void take_back() = 0;
+
+  /// Ends a `sleep` or a `doze` of this worker, now or the next one. Any thread.
   virtual void wake() = 0;
 
   virtual std::size_t endpoint_count() const = 0;

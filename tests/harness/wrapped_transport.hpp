@@ -47,6 +47,10 @@ class PassingWorker : public transport::Worker {
   }
   bool progress() override { return worker_->progress(); }
   void sleep(std::uint64_t timeout_ns) override { worker_->sleep(timeout_ns); }
+  bool arm() override { return worker_->arm(); }
+  void doze(std::uint64_t timeout_ns) override { worker_->doze(timeout_ns); }
+  void lend() override { worker_->lend(); }
+  void take_back() override { worker_->take_back(); }
   void wake() override { worker_->wake(); }
   std::size_t endpoint_count() const override { return worker_->endpoint_count(); }
 

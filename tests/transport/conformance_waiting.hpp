@@ -137,4 +137,45 @@ TEST_P(TransportConformance, AMessageEndsASleep) {
   });
 }
 
+// Stands in for the peer's first thread, which dozes: takes message 1, and asks for message 2.
+inline void stand_in(Peer& peer, Member& member, std::atomic<bool>& given_back) {
+  transport::Worker& worker = member.worker();
+  worker.lend();
+  EXPECT_TRUE(member.until([&] { return member.mailbox().arrived == 1; }));
+  Tracked& asked = member.send(0, number(0), {});
+  EXPECT_TRUE(member.until([&] { return asked.ended() && member.all_ended(); }));
+  pause(peer, 5 * base::kMillisecond_ns);
+  const bool armed = worker.arm();
+  worker.take_back();
+  given_back.store(true, std::memory_order_release);
+  if (!armed) worker.wake();
+}
+
+TEST_P(TransportConformance, AStandInSleepsInPlaceOfTheOwnerWhoIsWokenAfterwards) {
+  run_connected(2, [](Peer& peer, Member& member) {
+    member.meet();
+    if (peer.index() == 0) {
+      pause(peer, 10 * base::kMillisecond_ns);
+      member.send(1, number(1), Bytes(100));
+      ASSERT_TRUE(member.until([&] { return member.mailbox().arrived == 1; }));
+      pause(peer, 30 * base::kMillisecond_ns);
+      member.send(1, number(2), Bytes(100));
+      ASSERT_TRUE(member.until([&] { return member.all_ended(); }));
+      return;
+    }
+    const std::uint64_t start = peer.host().now_ns();
+    transport::Worker& worker = member.worker();
+    while (!worker.arm()) worker.progress();
+    std::atomic<bool> given_back{false};  // release and acquire of each other
+    auto thread = peer.host().start("stand-in", {}, [&] { stand_in(peer, member, given_back); });
+    ASSERT_TRUE(thread.ok());
+    while (!given_back.load(std::memory_order_acquire)) worker.doze(20 * base::kSecond_ns);
+    while (member.mailbox().arrived < 2) {
+      if (!worker.progress() && worker.arm()) worker.doze(20 * base::kSecond_ns);
+    }
+    thread->reset();
+    EXPECT_LT(peer.host().now_ns() - start, 10 * base::kSecond_ns);
+  });
+}
+
 }  // namespace grapnel::testing

@@ -111,7 +111,7 @@ struct Mailbox {
  private:
   std::mutex mutex_;                              ///< never held across a call of a Host
   std::multimap<std::uint64_t, Packet> packets_;  ///< by arrival; equal times in the order of pushing
-  bool sleeping_ = false;
+  int sleepers_ = 0;                              ///< an owner that dozes, and who stands in for it
 };
 
 }  // namespace grapnel::transport::sim

@@ -32,7 +32,7 @@ void Mailbox::nudge(os::Host& host) {
   {
     const std::lock_guard lock(mutex_);
     bell.fetch_add(1, std::memory_order_release);
-    asleep = sleeping_;
+    asleep = sleepers_ > 0;
   }
   if (asleep) host.wake(bell);
 }
@@ -45,13 +45,13 @@ void Mailbox::close() {
 
 Mailbox::Sleep Mailbox::begin_sleep() {
   const std::lock_guard lock(mutex_);
-  sleeping_ = true;
+  ++sleepers_;
   return {bell.load(std::memory_order_acquire), packets_.empty() ? kNever : packets_.begin()->first};
 }
 
 void Mailbox::end_sleep() {
   const std::lock_guard lock(mutex_);
-  sleeping_ = false;
+  --sleepers_;
 }
 
 // ---- network

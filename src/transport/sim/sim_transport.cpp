@@ -196,8 +196,30 @@ void SimWorker::sleep(std::uint64_t timeout_ns) {
     const std::uint64_t due_ns = std::min(end_ns, next_due_ns(now_ns, sleep.next_arrival_ns));
     if (due_ns <= now_ns || inbox_.woken.exchange(false, std::memory_order_acq_rel)) break;
     host_.wait(inbox_.bell, sleep.seen, due_ns - now_ns);
+    inbox_.end_sleep();
     now_ns = host_.now_ns();
   }
+  inbox_.end_sleep();
+}
+
+bool SimWorker::arm() {
+  const Use use(*this, false);
+  const std::uint64_t now_ns = host_.now_ns();
+  const Mailbox::Sleep sleep = inbox_.begin_sleep();
+  inbox_.end_sleep();  // a nudge between now and the doze is seen by the bell's value
+  const std::uint64_t due_ns = next_due_ns(now_ns, sleep.next_arrival_ns);
+  if (due_ns <= now_ns || inbox_.woken.exchange(false, std::memory_order_acq_rel)) return false;
+  armed_bell_.store(sleep.seen, std::memory_order_relaxed);
+  armed_until_ns_.store(due_ns, std::memory_order_relaxed);
+  return true;
+}
+
+void SimWorker::doze(std::uint64_t timeout_ns) {
+  const std::uint64_t now_ns = host_.now_ns();
+  const std::uint64_t due_ns = armed_until_ns_.load(std::memory_order_relaxed);
+  if (due_ns <= now_ns) return;
+  inbox_.begin_sleep();
+  host_.wait(inbox_.bell, armed_bell_.load(std::memory_order_relaxed), std::min(timeout_ns, due_ns - now_ns));
   inbox_.end_sleep();
 }
 

@@ -53,6 +53,10 @@ class SimWorker final : public Worker {
   Result<Sent> flush(EndpointId endpoint, Completion completion) override;
   bool progress() override;
   void sleep(std::uint64_t timeout_ns) override;
+  bool arm() override;
+  void doze(std::uint64_t timeout_ns) override;
+  void lend() override {}
+  void take_back() override { inbox_.nudge(host_); }
   void wake() override;
   std::size_t endpoint_count() const override { return endpoints_.size(); }
 
@@ -129,6 +133,9 @@ class SimWorker final : public Worker {
   std::uint64_t cuts_seen_ = 0;
   std::uint64_t next_cut_ns_ = kNever;  ///< the earliest cut that is known and lies ahead
   bool in_callback_ = false;
+  // Of the last `arm`; relaxed: `doze` may find those of an earlier one, and then ends early.
+  std::atomic<std::uint32_t> armed_bell_{0};
+  std::atomic<std::uint64_t> armed_until_ns_{0};
   std::atomic<std::uint64_t> user_{0};  ///< the thread inside a call; 0: none
 };
 

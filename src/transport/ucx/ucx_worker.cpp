@@ -1,6 +1,8 @@
 #include "transport/ucx/ucx_worker.hpp"
 
+#include <fmt/format.h>
 #include <poll.h>
+#include <sys/epoll.h>
 
 #include <cerrno>
 #include <chrono>
@@ -24,6 +26,15 @@ std::uint64_t steady_now_ns() {
           .count());
 }
 
+void sleep_on(int descriptor, std::uint64_t timeout_ns) {
+  pollfd event{.fd = descriptor, .events = POLLIN, .revents = 0};
+  const timespec timeout{.tv_sec = static_cast<time_t>(timeout_ns / base::kSecond_ns),
+                         .tv_nsec = static_cast<long>(timeout_ns % base::kSecond_ns)};
+  // A signal ends the sleep early, which `sleep` may do.
+  const int ready = ::ppoll(&event, 1, &timeout, nullptr);
+  GRAPNEL_CHECK(ready >= 0 || errno == EINTR, "ppoll on descriptor {} failed with errno {}", descriptor, errno);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Worker>> UcxWorker::create(std::shared_ptr<const Context> context, MessageSink& sink) {
@@ -35,15 +46,25 @@ Result<std::unique_ptr<Worker>> UcxWorker::create(std::shared_ptr<const Context>
 Status UcxWorker::open() {
   ucp_worker_params_t params{};
   params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE | UCP_WORKER_PARAM_FIELD_EVENTS | UCP_WORKER_PARAM_FIELD_FLAGS;
-  params.thread_mode = UCS_THREAD_MODE_SINGLE;
+  params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   params.events = UCP_WAKEUP_RX | UCP_WAKEUP_TX;
   if (context_->settings().native == NativeWay::adapter) params.events |= UCP_WAKEUP_RMA;
   // Requests of a peer that died may stay with UCX until the worker goes: no leak that anyone could mend.
   params.flags = UCP_WORKER_FLAG_IGNORE_REQUEST_LEAK;
   GRAPNEL_TRY(to_status(ucp_worker_create(context_->handle(), &params, &worker_), "create a worker"));
   GRAPNEL_TRY(to_status(ucp_worker_get_efd(worker_, &event_fd_), "make a worker's event descriptor"));
+  GRAPNEL_TRY(open_dozer());
   GRAPNEL_TRY(install_handlers());
   return read_address();
+}
+
+Status UcxWorker::open_dozer() {
+  dozer_ = os::Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+  epoll_event event{.events = EPOLLIN, .data = {}};
+  if (!dozer_.valid() || ::epoll_ctl(dozer_.number(), EPOLL_CTL_ADD, event_fd_, &event) != 0) {
+    return Status(Code::system, fmt::format("no epoll descriptor for a worker: errno {}", errno));
+  }
+  return {};
 }
 
 Status UcxWorker::install_handlers() {
@@ -118,17 +139,26 @@ bool UcxWorker::progress() {
 }
 
 void UcxWorker::sleep(std::uint64_t timeout_ns) {
+  if (arm()) sleep_on(event_fd_, timeout_ns);
+}
+
+bool UcxWorker::arm() {
   GRAPNEL_CHECK(!progressing_, "sleep was called from a sink or a completion");
-  if (!ended_.empty() || !failed_.empty() || !landed_.empty()) return;
+  if (!ended_.empty() || !failed_.empty() || !landed_.empty()) return false;
   const ucs_status_t armed = ucp_worker_arm(worker_);
-  if (armed == UCS_ERR_BUSY) return;
-  GRAPNEL_CHECK(armed == UCS_OK, "UCX could not arm a worker: {}", ucs_status_string(armed));
-  pollfd event{.fd = event_fd_, .events = POLLIN, .revents = 0};
-  const timespec timeout{.tv_sec = static_cast<time_t>(timeout_ns / base::kSecond_ns),
-                         .tv_nsec = static_cast<long>(timeout_ns % base::kSecond_ns)};
-  // A signal ends the sleep early, which `sleep` may do.
-  const int ready = ::ppoll(&event, 1, &timeout, nullptr);
-  GRAPNEL_CHECK(ready >= 0 || errno == EINTR, "ppoll on descriptor {} failed with errno {}", event_fd_, errno);
+  GRAPNEL_CHECK(armed == UCS_OK || armed == UCS_ERR_BUSY, "UCX could not arm a worker: {}", ucs_status_string(armed));
+  return armed == UCS_OK;
+}
+
+void UcxWorker::doze(std::uint64_t timeout_ns) { sleep_on(dozer_.number(), timeout_ns); }
+
+void UcxWorker::lend() { show_to_dozer(0); }
+void UcxWorker::take_back() { show_to_dozer(EPOLLIN); }
+
+void UcxWorker::show_to_dozer(std::uint32_t events) {
+  epoll_event event{.events = events, .data = {}};
+  const int changed = ::epoll_ctl(dozer_.number(), EPOLL_CTL_MOD, event_fd_, &event);
+  GRAPNEL_CHECK(changed == 0, "epoll_ctl on descriptor {} failed with errno {}", dozer_.number(), errno);
 }
 
 void UcxWorker::wake() {

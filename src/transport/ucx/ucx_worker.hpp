@@ -1,7 +1,7 @@
 // A mailbox on one UCP worker: messages are active messages with one id, and every message says which endpoint leads
 // back.
 //
-// Threads: one at a time (UCS_THREAD_MODE_SINGLE), except `wake`.
+// Threads: one at a time (UCS_THREAD_MODE_SERIALIZED), except `doze` and `wake`.
 // Invariants:
 // (1) Nobody is called from inside ucp_worker_progress except the sink with a message: completions and failures are
 //     collected there and told after it. UCX runs completions while it empties an endpoint's queue; a message sent from
@@ -24,6 +24,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "os/descriptor.hpp"
 #include "transport/transport.hpp"
 #include "transport/ucx/ucx_arrival.hpp"
 #include "transport/ucx/ucx_context.hpp"
@@ -53,6 +54,10 @@ class UcxWorker final : public Worker {
   Result<Sent> flush(EndpointId endpoint, Completion completion) override;
   bool progress() override;
   void sleep(std::uint64_t timeout_ns) override;
+  bool arm() override;
+  void doze(std::uint64_t timeout_ns) override;
+  void lend() override;
+  void take_back() override;
   void wake() override;
   std::size_t endpoint_count() const override { return endpoints_.size(); }
 
@@ -61,6 +66,8 @@ class UcxWorker final : public Worker {
 
   // Start-up and end: ucx_worker.cpp
   Status open();
+  Status open_dozer();
+  void show_to_dozer(std::uint32_t events);
   Status install_handlers();
   Status read_address();
   void drain(std::uint64_t limit_ns);
@@ -107,7 +114,8 @@ class UcxWorker final : public Worker {
   std::shared_ptr<const Context> context_;
   MessageSink& sink_;
   ucp_worker_h worker_ = nullptr;
-  int event_fd_ = -1;
+  int event_fd_ = -1;     ///< of UCX: readable when something happened after `arm`
+  os::Descriptor dozer_;  ///< an epoll descriptor that looks at event_fd_, but not while the worker is lent
   Bytes address_;
   bool progressing_ = false;
   bool closing_ = false;
