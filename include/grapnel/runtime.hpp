@@ -103,6 +103,7 @@ class GRAPNEL_API Runtime {
   Rank rank() const;
   int size() const;
   NodeId node() const { return node_of(rank()); }
+  /// A rank outside the job ends the process with a message, here and in `same_node`.
   NodeId node_of(Rank rank) const;
   int node_count() const;
   bool same_node(Rank rank) const { return node_of(rank) == node(); }

@@ -10,7 +10,7 @@
 namespace grapnel::progress {
 namespace {
 
-// After which a stand-in leaves what is still to do to the server: it has work of its own.
+// After so many looks a stand-in leaves what is still to do to the server: it has work of its own.
 constexpr int kLastSteps = 4;
 
 }  // namespace
@@ -96,25 +96,31 @@ void Server::wait_for_work() {
 }
 
 void Server::doze() {
-  bell_->become_drowsy();
+  bell_->set_asleep(true);
   // What a rank stored before it could see the mark is found here; whoever sees it wakes the worker.
-  if (look() || !worker_->arm()) return bell_->stay_awake();
-  bell_->fall_asleep();
-  worker_->doze(Waiting::kLongestSleep_ns);
-  bell_->wake_up(waiting_.host(), Waiting::kLongestSleep_ns);
+  if (!look() && worker_->arm()) {
+    bell_->offer_turn();
+    worker_->doze(Waiting::kLongestSleep_ns);
+    bell_->reclaim_turn(waiting_.host(), Waiting::kLongestSleep_ns);
+  }
+  bell_->set_asleep(false);
 }
 
 Server::StandIn::StandIn(Server& server) : server_(server), has_turn_(server.bell_ && server.bell_->take_turn()) {
   if (!has_turn_) return;
   server_.stood_in_.fetch_add(1, std::memory_order_relaxed);
   server_.worker_->lend();
+  server_.bell_->set_asleep(false);
 }
 
 Server::StandIn::~StandIn() {
   if (!has_turn_) return;
-  bool moved = true;
-  for (int step = 0; moved && step < kLastSteps; ++step) moved = server_.move();
-  const bool all_done = !moved && server_.retrying_origins_ == 0 && server_.worker_->arm();
+  server_.bell_->set_asleep(true);  // before the last look
+  bool all_done = false;
+  for (int step = 0; !all_done && step < kLastSteps; ++step) {
+    all_done = !server_.move() && server_.retrying_origins_ == 0 && server_.worker_->arm();
+  }
+  all_done = all_done && !server_.stopping_.load(std::memory_order_acquire);  // pairs with `stop`: its wake may be gone
   server_.worker_->take_back();
   server_.bell_->give_back(server_.waiting_.host());
   if (!all_done) server_.worker_->wake();
@@ -122,7 +128,9 @@ Server::StandIn::~StandIn() {
 
 void Server::StandIn::sleep(std::uint64_t timeout_ns) {
   if (server_.retrying_origins_ > 0) return server_.waiting_.host().yield();  // nobody tells when the stripe is free
-  server_.worker_->sleep(timeout_ns);
+  server_.bell_->set_asleep(true);
+  if (!server_.look()) server_.worker_->sleep(timeout_ns);
+  server_.bell_->set_asleep(false);
 }
 
 void Server::ring_or_stand_in() {

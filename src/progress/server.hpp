@@ -16,8 +16,9 @@
 //  4. Besides answers there is at most one message of counts in flight per origin, so the server never waits for a
 //     client that waits for it. What it sends to other servers has credits of its own (server_links.hpp).
 //
-// Threads: everything runs in the server's thread, or in that of its stand-in while it sleeps (StandIn), but for
-// construction, `start`, `stop` and `statistics`.
+// Threads: everything runs in the server's thread, which here and elsewhere means who has the server's turn: its own
+// thread or, while that sleeps, a stand-in (StandIn). Any thread: construction, `start`, `stop` (when no thread is in a
+// call), `ring`, `ring_or_stand_in` and `statistics`.
 // Source: armci-multiprotocol, section 2; thesis, chapter 2 (the server as a thread).
 #pragma once
 
@@ -87,19 +88,20 @@ class Server final : public transport::MessageSink {
   void ring() {
     if (bell_->must_wake()) worker_->wake();
   }
-  /// The same, and where the server sleeps the caller does the work, as far as it goes without waiting.
+  /// The same, but where the server sleeps the caller does the work itself: a few steps, without waiting. What is left
+  /// then is the server's, which is woken for it.
   void ring_or_stand_in();
 
   /// The turn of a sleeping server, as long as this lives: a thread of its process that waits for what the server would
   /// do next does it itself, and saves two wake-ups of a thread, the server's and its own. Has `progress` and `sleep`,
-  /// for `Waiting::on_worker`. Other threads' rings and messages end its sleep, not the server's.
+  /// for `Waiting::on_worker`. Rings and messages of others end its sleep, not the server's.
   class StandIn {
    public:
     explicit StandIn(Server& server);
     ~StandIn();
     StandIn(const StandIn&) = delete;
     StandIn& operator=(const StandIn&) = delete;
-    /// False where the server is awake, or another thread stands in: then nothing else may be called.
+    /// False where the server is awake or about to sleep, or another thread stands in: then nothing else may be called.
     bool has_turn() const { return has_turn_; }
     bool progress() { return server_.move(); }
     void sleep(std::uint64_t timeout_ns);
@@ -193,7 +195,7 @@ class Server final : public transport::MessageSink {
   std::optional<Bell> bell_;
   std::atomic<bool> stopping_{false};
   std::unique_ptr<os::Thread> thread_;
-  // Written by the server's thread alone, read by anybody: relaxed on both sides.
+  // Written by who has the turn, read by anybody: relaxed on both sides.
   std::atomic<std::uint64_t> handled_{0}, refused_{0}, foreign_{0}, parked_{0}, sleeps_{0}, stood_in_{0};
 };
 

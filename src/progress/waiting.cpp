@@ -48,13 +48,14 @@ Result<std::uint64_t> Waiting::sleep_until(std::uint64_t until_ns) {
 }
 
 Waiting::Spin::Spin(Waiting& waiting, Neighbour& neighbour, std::uint64_t until_ns)
-    : waiting_(waiting), neighbour_(neighbour), end_ns_(0), yielded_ns_(0) {
+    : waiting_(waiting), neighbour_(neighbour), end_ns_(0), limit_ns_(0), yielded_ns_(0) {
   // relaxed: only a count of how many spin; nothing is published by it.
   const std::uint32_t others = waiting.spinners_.fetch_add(1, std::memory_order_relaxed);
   counted_ = others < waiting.cpu_share_;
   if (counted_) {
     yielded_ns_ = waiting.host_.now_ns();
-    end_ns_ = std::min(yielded_ns_ + waiting.spin_ns_, until_ns);
+    limit_ns_ = std::min(yielded_ns_ + kLongestSleep_ns, until_ns);
+    end_ns_ = std::min(yielded_ns_ + waiting.spin_ns_, limit_ns_);
   } else {
     waiting.spinners_.fetch_sub(1, std::memory_order_relaxed);
   }

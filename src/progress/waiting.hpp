@@ -118,16 +118,17 @@ class Waiting {
     Spin& operator=(const Spin&) = delete;
     /// One step; false when it is time to sleep.
     bool step();
-    /// Something happened: what comes next may be as near.
+    /// Something happened: what comes next may be as near. Not beyond the wait's end, and after 250 ms no more: then it
+    /// is time to look whether the job still lives.
     void restart() {
-      if (counted_) end_ns_ = waiting_.host_.now_ns() + waiting_.spin_ns_;
+      if (counted_) end_ns_ = std::min(waiting_.host_.now_ns() + waiting_.spin_ns_, limit_ns_);
     }
 
    private:
     Waiting& waiting_;
     Neighbour& neighbour_;
     bool counted_;
-    std::uint64_t end_ns_, yielded_ns_;
+    std::uint64_t end_ns_, limit_ns_, yielded_ns_;
   };
 
   /// The clock as a wait of this rank read it last: its spin between two glances, or after it slept.
@@ -138,6 +139,7 @@ class Waiting {
 
  private:
   static constexpr int kLooks = 10;
+  static constexpr int kMovesWithoutClock = 16;
 
   /// How long to sleep, or timed_out.
   Result<std::uint64_t> sleep_until(std::uint64_t until_ns);
@@ -151,7 +153,7 @@ class Waiting {
         if (neighbour_.answers()) spin.step();  // nothing can be there before it has run
         do {
           bool moved = false;
-          while (progress()) {
+          for (int moves = 0; moves < kMovesWithoutClock && progress(); ++moves) {
             if (ready()) return {};
             moved = true;
           }

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "base/check.hpp"
 #include "runtime/assembly.hpp"
 #include "runtime/group_access.hpp"
 #include "runtime/implementation.hpp"
@@ -51,7 +52,12 @@ void Runtime::abort(int exit_code, const std::string& why) {
 
 Rank Runtime::rank() const { return implementation_->launch->rank(); }
 int Runtime::size() const { return implementation_->launch->size(); }
-NodeId Runtime::node_of(Rank rank) const { return implementation_->launch->nodes().node_of[index(rank)]; }
+NodeId Runtime::node_of(Rank rank) const {
+  const auto& node_of = implementation_->launch->nodes().node_of;
+  GRAPNEL_CHECK(index(rank) < node_of.size(), "rank {} was asked for its node in a job of {} ranks",
+                static_cast<int>(rank), node_of.size());
+  return node_of[index(rank)];
+}
 int Runtime::node_count() const { return static_cast<int>(implementation_->launch->nodes().node_count()); }
 
 Result<Group> Runtime::make_group(std::span<const Rank> members) const {

@@ -141,7 +141,7 @@ class Worker {
   /// A sleep in two steps, for an owner that lets another thread stand in for it meanwhile. `arm`: false when there is
   /// something to do at once. `doze`, after `arm`: the sleep itself, as `sleep` without any use of the worker, so that
   /// between `lend` and `take_back` one other thread may do all that the owner may. There what happens need not end the
-  /// doze, only the other's sleeps. Before `take_back` the other arms the worker again, or wakes it.
+  /// doze, only the other's sleeps. Who takes back has armed the worker before, or wakes it after.
   virtual bool arm() = 0;
   virtual void doze(std::uint64_t timeout_ns) = 0;
   virtual void lend() = 0;

@@ -3,6 +3,7 @@
 
 #include "harness/access.hpp"
 #include "harness/world.hpp"
+#include "runtime/group_access.hpp"
 
 namespace grapnel::test {
 namespace {
@@ -30,6 +31,7 @@ WORLD_TEST_ON(StandIn, AnswersWhileItWaitsAndItsServerAfterwards, shapes_from(2)
     }
   };
   ASSERT_OK(g.barrier());
+  const std::uint64_t began_ns = parts.host->now_ns();
   for (int round = 1; round <= kRounds; ++round) {
     pause(*parts.host, base::kMillisecond_ns);  // the servers fall asleep
     if (late) {
@@ -48,8 +50,53 @@ WORLD_TEST_ON(StandIn, AnswersWhileItWaitsAndItsServerAfterwards, shapes_from(2)
     EXPECT_EQ(sums[1], round * kOperations);
     ASSERT_OK(g.barrier());
   }
+  // A wake-up that got lost costs 250 ms.
+  EXPECT_LT(parts.host->now_ns() - began_ns, 2 * base::kSecond_ns);
   if (parts.server && !late) {
     EXPECT_GT(parts.server->statistics().stood_in, 0U) << "the test saw no stand-in";
+  }
+  EXPECT_OK(g.free(*memory));
+}
+
+// Who gives up after a while does so under others' traffic, too: each message is a reason to go on looking.
+WORLD_TEST_ON(StandIn, GivesUpInTimeWhileMessagesKeepComing, shapes_from(2)) {
+  const auto memory = g.allocate(2 * sizeof(std::int64_t));
+  ASSERT_TRUE(memory.ok());
+  auto& parts = RuntimeAccess::parts(g);
+  sync::Barriers& barriers = *parts.barriers;
+  const launch::Group& world = *GroupAccess::of(parts.world);
+  auto* const words = static_cast<std::int64_t*>(memory->on(Rank{0}));
+  auto* const gave_up = words + 1;
+  const auto add = [&](std::int64_t* word, std::int64_t increment) {
+    const auto old = g.fetch_and_add(word, increment, Width::bits64, Rank{0});
+    EXPECT_TRUE(old.ok());
+    return old.ok() ? *old : std::int64_t{1};
+  };
+  ASSERT_OK(g.barrier());
+  if (index(g.rank()) == 0) {
+    pause(*parts.host, base::kMillisecond_ns);  // the server falls asleep
+    ASSERT_OK(barriers.begin(world));
+    for (int i = 0; i < 3; ++i) {
+      const std::uint64_t began_ns = parts.host->now_ns();
+      const auto over = barriers.end_within(world, 2 * base::kMillisecond_ns);
+      EXPECT_LT(parts.host->now_ns() - began_ns, 100 * base::kMillisecond_ns);
+      ASSERT_TRUE(over.ok()) << over.status().to_string();
+      EXPECT_FALSE(*over);
+    }
+    add(gave_up, 1);
+    ASSERT_OK(barriers.end(world));
+  } else {
+    // They come when rank 0 has given up, and keep it busy until then: something is always under way.
+    std::int64_t got[2][16];
+    Handle handles[2];
+    for (int turn = 0; add(gave_up, 0) == 0; turn ^= 1) {
+      for (std::int64_t& value : got[turn])
+        ASSERT_OK(g.start_get(words, &value, sizeof value, Rank{0}, &handles[turn]));
+      ASSERT_OK(g.wait(handles[turn ^ 1]));
+      parts.host->relax();  // in a node of the simulator nothing else gives rank 0 its turn
+    }
+    for (Handle& handle : handles) ASSERT_OK(g.wait(handle));
+    ASSERT_OK(g.barrier());
   }
   EXPECT_OK(g.free(*memory));
 }

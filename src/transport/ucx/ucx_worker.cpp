@@ -1,6 +1,5 @@
 #include "transport/ucx/ucx_worker.hpp"
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <sys/epoll.h>
 
@@ -53,18 +52,8 @@ Status UcxWorker::open() {
   params.flags = UCP_WORKER_FLAG_IGNORE_REQUEST_LEAK;
   GRAPNEL_TRY(to_status(ucp_worker_create(context_->handle(), &params, &worker_), "create a worker"));
   GRAPNEL_TRY(to_status(ucp_worker_get_efd(worker_, &event_fd_), "make a worker's event descriptor"));
-  GRAPNEL_TRY(open_dozer());
   GRAPNEL_TRY(install_handlers());
   return read_address();
-}
-
-Status UcxWorker::open_dozer() {
-  dozer_ = os::Descriptor(::epoll_create1(EPOLL_CLOEXEC));
-  epoll_event event{.events = EPOLLIN, .data = {}};
-  if (!dozer_.valid() || ::epoll_ctl(dozer_.number(), EPOLL_CTL_ADD, event_fd_, &event) != 0) {
-    return Status(Code::system, fmt::format("no epoll descriptor for a worker: errno {}", errno));
-  }
-  return {};
 }
 
 Status UcxWorker::install_handlers() {
@@ -139,10 +128,22 @@ bool UcxWorker::progress() {
 }
 
 void UcxWorker::sleep(std::uint64_t timeout_ns) {
-  if (arm()) sleep_on(event_fd_, timeout_ns);
+  if (arm_events()) sleep_on(event_fd_, timeout_ns);
 }
 
 bool UcxWorker::arm() {
+  if (!dozer_.valid()) open_dozer();  // only servers doze, and only they arm
+  return arm_events();
+}
+
+void UcxWorker::open_dozer() {
+  dozer_ = os::Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+  epoll_event event{.events = EPOLLIN, .data = {}};
+  const bool open = dozer_.valid() && ::epoll_ctl(dozer_.number(), EPOLL_CTL_ADD, event_fd_, &event) == 0;
+  GRAPNEL_CHECK(open, "no epoll descriptor for a server's sleep: errno {}", errno);
+}
+
+bool UcxWorker::arm_events() {
   GRAPNEL_CHECK(!progressing_, "sleep was called from a sink or a completion");
   if (!ended_.empty() || !failed_.empty() || !landed_.empty()) return false;
   const ucs_status_t armed = ucp_worker_arm(worker_);

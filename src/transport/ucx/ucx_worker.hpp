@@ -66,7 +66,8 @@ class UcxWorker final : public Worker {
 
   // Start-up and end: ucx_worker.cpp
   Status open();
-  Status open_dozer();
+  void open_dozer();
+  bool arm_events();
   void show_to_dozer(std::uint32_t events);
   Status install_handlers();
   Status read_address();
@@ -114,8 +115,9 @@ class UcxWorker final : public Worker {
   std::shared_ptr<const Context> context_;
   MessageSink& sink_;
   ucp_worker_h worker_ = nullptr;
-  int event_fd_ = -1;     ///< of UCX: readable when something happened after `arm`
-  os::Descriptor dozer_;  ///< an epoll descriptor that looks at event_fd_, but not while the worker is lent
+  int event_fd_ = -1;  ///< of UCX: readable when something happened after `arm`
+  os::Descriptor
+      dozer_;  ///< an epoll descriptor that looks at event_fd_, but not while the worker is lent; at the first `arm`
   Bytes address_;
   bool progressing_ = false;
   bool closing_ = false;

@@ -1,0 +1,37 @@
+// The wait policy's ways out.
+#include "progress/waiting.hpp"
+
+#include "harness/access.hpp"
+#include "harness/world.hpp"
+
+namespace grapnel::test {
+namespace {
+
+// Something happens in it at every look, for long, but never what is waited for.
+struct Restless {
+  os::Host& host;
+  long moves = 0;
+  static constexpr long kMost = 1'000'000;
+
+  bool progress() {
+    host.relax();
+    return ++moves < kMost;
+  }
+  void sleep(std::uint64_t timeout_ns) const {
+    os::Word never{0};
+    host.wait(never, 0, std::min<std::uint64_t>(timeout_ns, base::kMicrosecond_ns));
+  }
+};
+
+WORLD_TEST_ON(Waiting, EndsInTimeWhereItsWorkerNeverRests, (std::vector<Shape>{{1, 1}, {2, 2}})) {
+  progress::Waiting& waiting = *RuntimeAccess::parts(g).waiting;
+  Restless worker{waiting.host()};
+  const std::uint64_t until_ns = waiting.host().now_ns() + base::kMillisecond_ns;
+  EXPECT_CODE(Code::timed_out, waiting.on_worker(
+                                   worker, [] { return false; }, until_ns));
+  EXPECT_LT(worker.moves, Restless::kMost) << "the worker's rest ended the wait, not the time";
+  EXPECT_GE(waiting.host().now_ns(), until_ns);
+}
+
+}  // namespace
+}  // namespace grapnel::test
