@@ -139,7 +139,7 @@ class Waiting {
 
  private:
   static constexpr int kLooks = 10;
-  static constexpr int kMovesWithoutClock = 16;
+  static constexpr int kMovesWithoutClock = 16;  ///< a worker that never rests must not hide the end of a wait
 
   /// How long to sleep, or timed_out.
   Result<std::uint64_t> sleep_until(std::uint64_t until_ns);

@@ -169,12 +169,11 @@ Result<bool> Barriers::end_within(const launch::Group& group, std::uint64_t time
 
 Status Barriers::wait_at_gate(Membership& mine, std::uint64_t until_ns, bool rings) {
   if (mine.several_nodes && server_ != nullptr) {
-    if (passed(mine)) return {};
+    const auto is_open = [&] { return passed(mine); };
+    if (is_open()) return {};
     // Only the server opens this gate, so who does its work need not look at anything else.
     progress::Server::StandIn server(*server_);
-    if (server.has_turn())
-      return waiting_.on_worker(
-          server, [&] { return passed(mine); }, until_ns);
+    if (server.has_turn()) return waiting_.on_worker(server, is_open, until_ns);
   }
   if (rings && server_ != nullptr) server_->ring();
   if (rings && server_ == nullptr) GRAPNEL_TRY(client_->ring());

@@ -65,10 +65,10 @@ WORLD_TEST_ON(StandIn, GivesUpInTimeWhileMessagesKeepComing, shapes_from(2)) {
   auto& parts = RuntimeAccess::parts(g);
   sync::Barriers& barriers = *parts.barriers;
   const launch::Group& world = *GroupAccess::of(parts.world);
-  auto* const words = static_cast<std::int64_t*>(memory->on(Rank{0}));
-  auto* const gave_up = words + 1;
-  const auto add = [&](std::int64_t* word, std::int64_t increment) {
-    const auto old = g.fetch_and_add(word, increment, Width::bits64, Rank{0});
+  auto* const word = static_cast<std::int64_t*>(memory->on(Rank{0}));
+  auto* const gave_up = word + 1;
+  const auto add_to_gave_up = [&](std::int64_t increment) {
+    const auto old = g.fetch_and_add(gave_up, increment, Width::bits64, Rank{0});
     EXPECT_TRUE(old.ok());
     return old.ok() ? *old : std::int64_t{1};
   };
@@ -83,15 +83,14 @@ WORLD_TEST_ON(StandIn, GivesUpInTimeWhileMessagesKeepComing, shapes_from(2)) {
       ASSERT_TRUE(over.ok()) << over.status().to_string();
       EXPECT_FALSE(*over);
     }
-    add(gave_up, 1);
+    add_to_gave_up(1);
     ASSERT_OK(barriers.end(world));
   } else {
     // They come when rank 0 has given up, and keep it busy until then: something is always under way.
     std::int64_t got[2][16];
     Handle handles[2];
-    for (int turn = 0; add(gave_up, 0) == 0; turn ^= 1) {
-      for (std::int64_t& value : got[turn])
-        ASSERT_OK(g.start_get(words, &value, sizeof value, Rank{0}, &handles[turn]));
+    for (int turn = 0; add_to_gave_up(0) == 0; turn ^= 1) {
+      for (std::int64_t& value : got[turn]) ASSERT_OK(g.start_get(word, &value, sizeof value, Rank{0}, &handles[turn]));
       ASSERT_OK(g.wait(handles[turn ^ 1]));
       parts.host->relax();  // in a node of the simulator nothing else gives rank 0 its turn
     }

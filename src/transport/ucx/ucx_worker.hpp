@@ -116,8 +116,8 @@ class UcxWorker final : public Worker {
   MessageSink& sink_;
   ucp_worker_h worker_ = nullptr;
   int event_fd_ = -1;  ///< of UCX: readable when something happened after `arm`
-  os::Descriptor
-      dozer_;  ///< an epoll descriptor that looks at event_fd_, but not while the worker is lent; at the first `arm`
+  /// An epoll descriptor that looks at event_fd_, but not while the worker is lent; opened at the first `arm`.
+  os::Descriptor dozer_;
   Bytes address_;
   bool progressing_ = false;
   bool closing_ = false;
