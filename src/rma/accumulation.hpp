@@ -39,10 +39,12 @@ inline std::size_t stripe_run_bytes(const std::byte* target, std::size_t bytes, 
 inline Status accumulate_waiting(StripeHolder& holder, ElementType type, const void* scale, std::byte* target,
                                  const std::byte* source, std::size_t bytes) {
   const std::size_t element = element_bytes(type);
+  const AccumulateRows add =
+      choose_accumulate(type, scale);  // before: nothing is done ahead behind a locked instruction
   while (bytes > 0) {
     const std::size_t run = stripe_run_bytes(target, bytes, element);
     GRAPNEL_TRY(holder.hold(target));
-    accumulate(type, target, source, run, scale);
+    add(target, 0, source, 0, run, 1, scale);
     target += run;
     source += run;
     bytes -= run;

@@ -245,7 +245,7 @@ progress::Outcome Handlers::put_strided_signal(Request& request) {
 
 progress::Outcome Handlers::locate(Request& request) {
   const auto body = request.body_as<LocateBody>();
-  const std::uint64_t end = segments_.end_of_segment(at(body.address));
+  const std::uint64_t end = segments_.reach().end_of_segment(at(body.address));
   request.answer(base::bytes_of(end), {});
   return Outcome::done;
 }

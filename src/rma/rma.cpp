@@ -31,6 +31,7 @@ Rma::Rma(const base::Config& config, launch::Launch& launch, progress::Waiting& 
       launch_(launch),
       waiting_(waiting),
       segments_(segments),
+      reach_(segments.reach()),
       stripes_(stripes),
       client_(client),
       ways_(config, transport != nullptr ? transport->capabilities() : transport::Capabilities{}),

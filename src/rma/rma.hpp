@@ -178,7 +178,7 @@ class Rma {
     return static_cast<std::size_t>(target) < local_.size() && local_[static_cast<std::size_t>(target)] != 0;
   }
   bool in_reach(const void* remote, std::size_t bytes, Rank target) const {
-    return is_local(target) && segments_.contains(remote, bytes);
+    return is_local(target) && reach_.contains(remote, bytes);
   }
   static bool is_aligned_flag(const void* flag) {
     return reinterpret_cast<std::uintptr_t>(flag) % sizeof(std::int32_t) == 0;
@@ -269,6 +269,7 @@ class Rma {
   launch::Launch& launch_;
   progress::Waiting& waiting_;
   segment::SegmentTable& segments_;
+  const segment::Reach reach_;
   Stripes& stripes_;
   progress::Client* client_;
   const Ways ways_;

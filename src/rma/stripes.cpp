@@ -5,7 +5,7 @@ namespace grapnel::rma {
 Status StripeHolder::wait_for(os::Word& word) {
   // A waiter takes the word with the sleepers' bit set: it cannot know whether others sleep too, and one wake-up too
   // many costs less than one too few.
-  return waiting_.on_word(word, [&](std::uint32_t& seen) {
+  const auto take_or_mark = [&](std::uint32_t& seen) {
     for (;;) {  // each turn saw another rank's change of the word
       if (seen == 0) {
         if (word.compare_exchange_strong(seen, mark_ | kSleepers, std::memory_order_acquire)) return true;
@@ -16,7 +16,8 @@ Status StripeHolder::wait_for(os::Word& word) {
         return false;
       }
     }
-  });
+  };
+  return waiting_.on_word(word, take_or_mark, kNap_ns);
 }
 
 }  // namespace grapnel::rma

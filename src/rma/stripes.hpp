@@ -3,7 +3,7 @@
 // The word (a futex):   bit 31: somebody sleeps | bits 30…0: 0 = free, else the owner's mark
 //
 // The owner's mark is its rank + 1, or, for the server's thread, rank + 1 + job size: who stands in the way of a stuck
-// job can be read off the word. Local ranks take a stripe with one compare-and-swap and give it back with one exchange;
+// job can be read off the word. Local ranks take a stripe with one compare-and-swap and give it back with one store;
 // the server only tries (its handlers never wait). An address always maps to one stripe, so accumulates to the same
 // element exclude each other; a dead owner ends the job, so a waiter only has to notice that.
 // Source: armci-multiprotocol, section 2 (mutual exclusion between processes and threads of a node).
@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/units.hpp"
 #include "grapnel/status.hpp"
 #include "launch/launch.hpp"
 #include "progress/waiting.hpp"
@@ -61,7 +62,7 @@ class StripeHolder {
     if (&word == held_) return {};
     release();
     std::uint32_t free = 0;
-    // acquire: pairs with the release exchange of the previous owner.
+    // acquire: pairs with the release store of the previous owner.
     if (!word.compare_exchange_strong(free, mark_, std::memory_order_acquire)) [[unlikely]] {
       GRAPNEL_TRY(wait_for(word));
     }
@@ -82,13 +83,18 @@ class StripeHolder {
 
   void release() {
     if (held_ == nullptr) return;
-    if (held_->exchange(0, std::memory_order_release) & kSleepers) [[unlikely]]
+    // A look and a store, where an exchange would wait until all that was just accumulated has reached the cache: 10 of
+    // 60 ns for 4 KiB. Who marks the word as slept on between the two is not woken; so those nap (`kNap_ns`).
+    const bool slept_on = (held_->load(std::memory_order_relaxed) & kSleepers) != 0;
+    held_->store(0, std::memory_order_release);
+    if (slept_on) [[unlikely]]
       waiting_.host().wake(*held_);
     held_ = nullptr;
   }
 
  private:
   static constexpr std::uint32_t kSleepers = std::uint32_t{1} << 31;
+  static constexpr std::uint64_t kNap_ns = base::kMillisecond_ns;
   Status wait_for(os::Word& word);
 
   progress::Waiting& waiting_;

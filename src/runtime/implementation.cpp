@@ -28,8 +28,8 @@ Result<std::unique_ptr<Runtime::Implementation>> Runtime::Implementation::build(
   auto segments = segment::SegmentTable::create(launch, *self->exchange, *self->host, self->transport.get());
   if (!segments) return segments.status();
   self->segments = std::move(*segments);
-  self->rma = std::make_unique<rma::Rma>(self->config, launch, *self->waiting, *self->segments, *self->stripes, client,
-                                         self->transport.get());
+  self->rma.emplace(self->config, launch, *self->waiting, *self->segments, *self->stripes, client,
+                    self->transport.get());
   self->barriers =
       std::make_unique<sync::Barriers>(self->config, launch, *self->waiting, *self->rma, client, self->server.get());
   GRAPNEL_TRY(self->barriers->open_world(*GroupAccess::of(self->world)));

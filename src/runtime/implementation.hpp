@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/config.hpp"
@@ -59,7 +60,7 @@ class Runtime::Implementation {
   std::unique_ptr<sync::Letters> letters;
   std::unique_ptr<sync::GroupExchange> exchange;
   std::unique_ptr<segment::SegmentTable> segments;
-  std::unique_ptr<rma::Rma> rma;
+  std::optional<rma::Rma> rma;  ///< in place: one load less before each operation
   std::unique_ptr<rma::Handlers> rma_handlers;
   std::unique_ptr<sync::Barriers> barriers;
   std::unique_ptr<sync::Locks> locks;

@@ -59,6 +59,36 @@ struct RemoteRegion {
   std::uint64_t id = 0;  ///< names this region for as long as the job lasts; never used again
 };
 
+/// Which addresses lie in live segments of this node, for as long as its table lives. Whoever asks at each operation
+/// keeps a copy among his own words: what follows a copy of some KiB waits for its stores, load by load.
+class Reach {
+ public:
+  Reach(std::uintptr_t pool_base, std::size_t pool_bytes, const std::atomic<std::uintptr_t>* end_of_granule)
+      : pool_base_(pool_base), pool_bytes_(pool_bytes), end_of_granule_(end_of_granule) {}
+
+  /// True when [address, address+bytes) lies in one live segment. One load.
+  bool contains(const void* address, std::size_t bytes) const {
+    const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(address) - pool_base_;
+    if (offset >= pool_bytes_) return false;  // also addresses below the pool: the difference wraps
+    // Pairs with the release store in `publish_range`. `end - offset` cannot wrap where the first test holds.
+    const std::uintptr_t end = end_of_granule_[offset / os::kPoolGranuleBytes].load(std::memory_order_acquire);
+    return offset < end && bytes <= end - offset;
+  }
+
+  /// Where the live segment that holds `address` ends; 0 where none does. For ranks that were not told.
+  std::uintptr_t end_of_segment(const void* address) const {
+    const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(address) - pool_base_;
+    if (offset >= pool_bytes_) return 0;
+    const std::uintptr_t end = end_of_granule_[offset / os::kPoolGranuleBytes].load(std::memory_order_acquire);
+    return offset < end ? pool_base_ + end : 0;  // pairs as in `contains`
+  }
+
+ private:
+  std::uintptr_t pool_base_;
+  std::size_t pool_bytes_;
+  const std::atomic<std::uintptr_t>* end_of_granule_;
+};
+
 class SegmentTable {
  public:
   /// Collective over the node's ranks, each at the same place in the order of carving from the node's memory.
@@ -80,22 +110,9 @@ class SegmentTable {
   /// exchanges.
   Status free(const launch::Group& group, void* address);
 
-  /// True when [address, address+bytes) lies in one live segment of this node. One load; any rank and thread.
-  bool contains(const void* address, std::size_t bytes) const {
-    const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(address) - pool_base_;
-    if (offset >= pool_bytes_) return false;  // also addresses below the pool: the difference wraps
-    // Pairs with the release store in `publish_range`. `end - offset` cannot wrap where the first test holds.
-    const std::uintptr_t end = end_of_granule_[offset / os::kPoolGranuleBytes].load(std::memory_order_acquire);
-    return offset < end && bytes <= end - offset;
-  }
-
-  /// Where the live segment of this node that holds `address` ends; 0 where none does. For ranks that were not told.
-  std::uintptr_t end_of_segment(const void* address) const {
-    const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(address) - pool_base_;
-    if (offset >= pool_bytes_) return 0;
-    const std::uintptr_t end = end_of_granule_[offset / os::kPoolGranuleBytes].load(std::memory_order_acquire);
-    return offset < end ? pool_base_ + end : 0;  // pairs as in `contains`
-  }
+  /// Any rank and thread.
+  const Reach& reach() const { return reach_; }
+  bool contains(const void* address, std::size_t bytes) const { return reach_.contains(address, bytes); }
 
   /// Keeps the addresses of every segment from being used again while a server's handler works on one. A thread holds
   /// one Pin at a time: a `free` that waits lets no second one in.
@@ -153,9 +170,9 @@ class SegmentTable {
   launch::Exchange& exchange_;
   transport::Transport* transport_;
   std::uintptr_t pool_base_;
-  std::size_t pool_bytes_;
   NodeFiles files_;
   std::atomic<std::uintptr_t>* end_of_granule_;  ///< in `files_.table`, by granule: its segment's end as offset, or 0
+  Reach reach_;
   RangeAllocator ranges_;
   mutable PinLock withdraw_lock_;
   Landings landings_;

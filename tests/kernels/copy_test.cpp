@@ -99,13 +99,15 @@ TEST(Copy, RandomLarge) {
   base::Random random(kernels_test::seed());
   Buffer to(20 * kMiB, 0, random), from(20 * kMiB, 0, random);
   for (const CopyMethods& method : copy_methods()) {
-    for (int i = 0; i < 6; ++i) {
-      const std::size_t bytes = random.between(4 * kMiB, 16 * kMiB);
+    for (int i = 0; i < 18; ++i) {
+      const std::size_t most = i % 3 == 0 ? 16 * kMiB : i % 3 == 1 ? 2 * kMiB : 64 * kKiB;
+      const std::size_t bytes = random.between(most / 4, most);
       const std::size_t t = kGuard + random.below(5000), f = kGuard + random.below(5000);
       ASSERT_NO_FATAL_FAILURE(expect_copied(&method, to, t, from, f, bytes));
     }
     // The ways for big copies, both in co-aligned and in other positions.
-    for (const std::size_t bytes : {5 * kMiB, 5 * kMiB + 1, nontemporal_from_bytes(), nontemporal_from_bytes() + 333}) {
+    for (const std::size_t bytes :
+         {24 * kKiB - 1, 24 * kKiB, 5 * kMiB, 5 * kMiB + 1, nontemporal_from_bytes(), nontemporal_from_bytes() + 333}) {
       if (bytes > 19 * kMiB) continue;  // a machine with a huge cache
       ASSERT_NO_FATAL_FAILURE(expect_copied(&method, to, kGuard, from, kGuard, bytes));
       ASSERT_NO_FATAL_FAILURE(expect_copied(&method, to, kGuard + 7, from, kGuard, bytes));

@@ -61,7 +61,7 @@ TEST(SegmentTable, GroupsOfEveryShapeNeedNoLeader) {
           std::memcpy(&address, everybodys[rank].data(), sizeof address);
           if (address == nullptr || !m.same_node(rank)) continue;
           EXPECT_TRUE(m.table.contains(address, 1000 * (rank + 1)));
-          EXPECT_NE(m.table.end_of_segment(address), 0u);
+          EXPECT_NE(m.table.reach().end_of_segment(address), 0u);
           EXPECT_EQ(*static_cast<unsigned*>(address), mask);
         }
         m.barrier();
@@ -70,7 +70,7 @@ TEST(SegmentTable, GroupsOfEveryShapeNeedNoLeader) {
         EXPECT_EQ(m.table.free(group, static_cast<char*>(last) + 1).code(), Code::invalid_argument);
         EXPECT_TRUE(m.table.free(group, last).ok());
         EXPECT_FALSE(m.table.contains(last, 1));
-        EXPECT_EQ(m.table.end_of_segment(last), 0u);
+        EXPECT_EQ(m.table.reach().end_of_segment(last), 0u);
       }
       m.barrier();
       EXPECT_EQ(segment_bytes(), 0u);

@@ -77,7 +77,7 @@ Result<std::unique_ptr<Job>> build_job(MPI_Comm comm) {
   auto implementation = Runtime::Implementation::build(std::move(*foundation));
   if (!implementation) return implementation.status();
   auto job = std::make_unique<Job>();
-  job->rma = (*implementation)->rma.get();
+  job->rma = &*(*implementation)->rma;
   job->barriers = (*implementation)->barriers.get();
   job->waiting = (*implementation)->waiting.get();
   job->runtime = std::make_unique<Runtime>(std::move(*implementation));

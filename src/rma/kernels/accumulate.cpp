@@ -28,12 +28,20 @@ namespace avx2 {
 #undef GRAPNEL_VECTOR_BYTES
 #undef GRAPNEL_TARGET
 }  // namespace avx2
+
+namespace avx512 {
+#define GRAPNEL_TARGET __attribute__((target("avx512f")))
+#define GRAPNEL_VECTOR_BYTES 64
+#include "rma/kernels/accumulate_loops.inc"
+#undef GRAPNEL_VECTOR_BYTES
+#undef GRAPNEL_TARGET
+}  // namespace avx512
 #endif
 
 constexpr std::array kMethods {
   baseline::make_methods("baseline"),
 #if GRAPNEL_KERNELS_X86
-      avx2::make_methods("avx2"),
+      avx2::make_methods("avx2"), avx512::make_methods("avx512"),
 #endif
 };
 
@@ -70,7 +78,7 @@ bool is_one(ElementType type, const void* scale) {
 }  // namespace
 
 std::span<const AccumulateMethods> accumulate_methods() {
-  return std::span(kMethods).first(cpu_has_avx2() ? kMethods.size() : 1);
+  return std::span(kMethods).first(methods_here(kMethods.size()));
 }
 
 AccumulateRows choose_accumulate(ElementType type, const void* scale) {

@@ -17,7 +17,9 @@ namespace {
 constexpr unsigned kCachesIntel = 4;
 constexpr unsigned kCachesAmd = 0x8000001d;
 
-std::size_t largest_share(unsigned leaf, long online) {
+// Of the caches of a level in [first_level, last_level].
+std::size_t largest_share(unsigned leaf, unsigned first_level, unsigned last_level) {
+  const long online = sysconf(_SC_NPROCESSORS_ONLN);
   std::size_t share = 0;
   for (unsigned cache = 0; cache < 8; ++cache) {
     unsigned a = 0, b = 0, c = 0, d = 0;
@@ -25,19 +27,34 @@ std::size_t largest_share(unsigned leaf, long online) {
     const std::size_t ways = (b >> 22) + 1, partitions = (b >> 12 & 0x3ff) + 1, line = (b & 0xfff) + 1, sets = c + 1ul;
     // A virtual machine passes on how many processors could share the cache, also those that it does not have.
     const std::size_t sharing = std::min<std::size_t>((a >> 14 & 0xfff) + 1, online > 0 ? online : 1);
-    if ((a >> 5 & 7) >= 3) share = std::max(share, ways * partitions * line * sets / sharing);
+    const unsigned level = a >> 5 & 7;
+    if (level >= first_level && level <= last_level) share = std::max(share, ways * partitions * line * sets / sharing);
   }
   return share;
 }
 
 }  // namespace
 
-std::size_t cache_share_bytes() {
-  const long online = sysconf(_SC_NPROCESSORS_ONLN);
-  return std::max(largest_share(kCachesIntel, online), largest_share(kCachesAmd, online));
+VectorSet vectors_here() {
+  __builtin_cpu_init();
+  // vbmi2: since Ice Lake. Those before it clock down for wide vectors, the caller's code after them, too.
+  if (__builtin_cpu_is("intel") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vbmi2")) {
+    return VectorSet::avx512;
+  }
+  return __builtin_cpu_supports("avx2") ? VectorSet::avx2 : VectorSet::baseline;
+}
+
+std::size_t last_cache_share_bytes() {
+  return std::max(largest_share(kCachesIntel, 3, 7), largest_share(kCachesAmd, 3, 7));
+}
+
+std::size_t second_cache_share_bytes() {
+  return std::max(largest_share(kCachesIntel, 2, 2), largest_share(kCachesAmd, 2, 2));
 }
 #else
-std::size_t cache_share_bytes() { return 0; }
+VectorSet vectors_here() { return VectorSet::baseline; }
+std::size_t last_cache_share_bytes() { return 0; }
+std::size_t second_cache_share_bytes() { return 0; }
 #endif
 
 }  // namespace grapnel::rma

@@ -1,13 +1,14 @@
-// Which machine code the kernels may use: x86-64's baseline (SSE2) everywhere, AVX2 where the processor has it.
+// Which machine code the kernels may use: x86-64's baseline (SSE2) everywhere, AVX2 where the processor has it, AVX-512
+// on those of Intel's that do not slow down for it. On AMD's it was measured and gained nothing (docs/kernels.md).
 //
-// This is the one place that knows architectures; elsewhere the portable code is used. AVX-512 is left out on purpose:
-// it was measured and gained nothing (docs/kernels.md).
+// This is the one place that knows architectures; elsewhere the portable code is used.
 //
 // The loops are written once, in the *_loops.inc files, and compiled once per target: the including file opens a
 // namespace, defines GRAPNEL_TARGET and GRAPNEL_VECTOR_BYTES, and includes them. They are not compiled with a -mavx2 of
 // their own: inline functions of the headers would come along, and the linker could keep those for everybody.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #if defined(__x86_64__)
@@ -24,16 +25,19 @@
 
 namespace grapnel::rma {
 
-inline bool cpu_has_avx2() {
-#if GRAPNEL_KERNELS_X86
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx2") != 0;
-#else
-  return false;
-#endif
+/// In this order: a later one has all that an earlier one has.
+enum class VectorSet { baseline, avx2, avx512 };
+
+/// The best one for this processor.
+VectorSet vectors_here();
+
+/// How many of `methods`, one per set and in their order, run here.
+inline std::size_t methods_here(std::size_t methods) {
+  return std::min(methods, static_cast<std::size_t>(vectors_here()) + 1);
 }
 
-/// One process's share of the last-level cache, 0 where the processor does not tell.
-std::size_t cache_share_bytes();
+/// One process's share of the last-level cache, and of the second level; 0 where the processor does not tell.
+std::size_t last_cache_share_bytes();
+std::size_t second_cache_share_bytes();
 
 }  // namespace grapnel::rma
