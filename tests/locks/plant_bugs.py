@@ -26,7 +26,7 @@ BUGS = [
     (9, "chain.cpp", "if (found != a.before) return", "if (found != a.before && !BUG) return"),
     (10, "cohort.cpp", "if (*passed != NodeQueue::kPassedWhole && !ground_.one_node) return",
      "if (*passed != NodeQueue::kPassedWhole && !ground_.one_node && !BUG) return"),
-    (11, "node_queue.cpp", "return found != kGaveUp;", "return found != kGaveUp || BUG;"),
+    (11, "node_queue.cpp", "if (found < kFirstGaveUp) {", "if (found < kFirstGaveUp || BUG) {"),
     (12, "reader_writer_home.cpp", "v.recalled = v.readers != 0;", "v.recalled = v.readers != 0 && !BUG;"),
     (13, "reader_writer.cpp", "} else if (v.recalled) {", "} else if (v.recalled && !BUG) {"),
     (14, "reader_writer.hpp", "return !v.writer && !v.writer_waits &&", "return (!v.writer || BUG) && !v.writer_waits &&"),

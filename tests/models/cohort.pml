@@ -25,13 +25,13 @@
 #define NODE_OF_RANK(r) ((r) < 2 -> PAIR : 1 - PAIR)
 
 #define BARE 1
-#define RECORD(r, k) (2 + 2 * (r) + (k))           /* two records per rank; handles as in lock_memory.hpp */
+#define RECORD(r, k) (2 + 2 * (r) + (k))            /* two records per rank; handles as in lock_memory.hpp */
 #define RECORDS 8
-#define Q_RELEASED 1
-#define Q_GAVE_UP 4
-#define Q_WAITING 3
-#define Q_BARE 8
-#define Q_WHOLE 9
+#define Q_NOBODY 0                                  /* NodeQueue::State; asleep is a matter of waking, not of order */
+#define Q_WAITS 1
+#define Q_BARE 3
+#define Q_WHOLE 4
+#define Q_GAVE_UP 8                                 /* and the record */
 #if MUTANT == 5
 /* planted: who gives the node's place away tells the next rank that it comes with the queue */
 #define Q_WORD Q_WHOLE
@@ -41,66 +41,61 @@
 
 byte q_tail[2];             /* NodeQueueWords::tail, by node */
 byte q_place[2];            /* NodeQueue::places_, the holder's */
-byte q_next[RECORDS + 2];   /* Record::next, and, at the node's number, the bare holder's */
-byte q_state[RECORDS];      /* Record::state */
+byte q_link[RECORDS + 2];   /* Record::link, and, at the node's number, NodeQueueWords::link */
 bool in_use[RECORDS];       /* Record::in_use */
 byte passes[2];
 byte inside;
-#define Q_NEXT(n, place) q_next[(place == BARE -> RECORDS + (n) : (place))]
+#define Q_LINK(n, place) q_link[(place == BARE -> RECORDS + (n) : (place))]
 
 inline retire(t_n, t_place) {   /* NodeQueue::retire */
   if
-  :: t_place == BARE -> Q_NEXT(t_n, BARE) = 0
+  :: t_place == BARE -> Q_LINK(t_n, BARE) = Q_NOBODY
   :: else -> in_use[t_place] = false
   fi
 }
 
 /* NodeQueue::pass */
-inline pass(p_n, p_word, p_link, p_gone, p_passed) {
+inline pass(p_n, p_word, p_found, p_passed) {
   p_passed = false;
   do
-  :: p_link = Q_NEXT(p_n, q_place[p_n]);                                  /* next_of(place).load()  */
+  :: atomic {                                         /* link.compare_exchange(found, word), until found is right */
+       p_found = Q_LINK(p_n, q_place[p_n]);
+       if
+       :: p_found == Q_NOBODY -> break
+       :: else -> Q_LINK(p_n, q_place[p_n]) = p_word
+       fi
+     };
      if
-     :: p_link == 0 -> break
+     :: p_found < Q_GAVE_UP -> p_passed = true; break
+#if MUTANT == 6
+     /* planted: it takes one who gave up for one who waits */
+     :: p_found >= Q_GAVE_UP -> p_passed = true; break
+#else
      :: else ->
-        p_gone = q_place[p_n];
-        if
-        :: p_gone == BARE -> retire(p_n, p_gone)
-        :: else
-        fi;
-        atomic {                                                    /* hand: state.exchange(word) */
-          p_passed = (q_state[p_link] != Q_GAVE_UP);
-          q_state[p_link] = p_word
-        };
-        if
-        :: p_gone != BARE -> retire(p_n, p_gone)
-        :: else
-        fi;
-        if
-        :: p_passed -> break
-        :: else -> q_place[p_n] = p_link
-        fi
+        retire(p_n, q_place[p_n]);
+        q_place[p_n] = p_found - Q_GAVE_UP
+#endif
      fi
   od;
-  p_link = 0; p_gone = 0
+  p_found = 0
 }
 
 /* NodeQueue::release */
-inline q_release(q_n, q_link, q_gone, q_passed) {
+inline q_release(q_n, q_found, q_gone, q_passed) {
   do
-  :: pass(q_n, Q_WORD, q_link, q_gone, q_passed);
+  :: pass(q_n, Q_WORD, q_found, q_passed);
      if
      :: q_passed -> break
      :: else ->
         q_gone = q_place[q_n];
         atomic {                                                    /* free_if_last */
           if
-          :: q_tail[q_n] == q_gone -> q_tail[q_n] = 0; q_link = 1
-          :: else -> q_link = 0
+          :: q_tail[q_n] == q_gone -> q_tail[q_n] = 0; q_found = 1
+          :: else -> q_found = 0
           fi
         };
         if
-        :: q_link == 1 ->
+        :: q_found == 1 ->
            if
            :: q_gone != BARE -> in_use[q_gone] = false
            :: else
@@ -111,9 +106,9 @@ inline q_release(q_n, q_link, q_gone, q_passed) {
            /* planted: it takes for granted that the link comes soon, and leaves without a mark */
            break
 #else
-           atomic {                                                 /* next.compare_exchange(0, kReleased) */
+           atomic {                                          /* link.compare_exchange(kNobody, kPassedBare) */
              if
-             :: Q_NEXT(q_n, q_gone) == 0 -> Q_NEXT(q_n, q_gone) = Q_RELEASED; break
+             :: Q_LINK(q_n, q_gone) == Q_NOBODY -> Q_LINK(q_n, q_gone) = Q_BARE; break
              :: else
              fi
            }
@@ -121,11 +116,11 @@ inline q_release(q_n, q_link, q_gone, q_passed) {
         fi
      fi
   od;
-  q_link = 0; q_gone = 0
+  q_found = 0; q_gone = 0
 }
 
 proctype rank(byte r; byte rounds; bool may_give_up) {
-  byte round, place, old, behind, link, gone, mine, left, n, m;
+  byte round, place, old, behind, found, gone, mine, at, left, left_at, n, m;
   bool give, got, passed, holds, whole, waits;
   n = NODE_OF_RANK(r);
   m = n;
@@ -135,38 +130,50 @@ proctype rank(byte r; byte rounds; bool may_give_up) {
      if
      :: atomic { q_tail[n] == 0 -> q_tail[n] = BARE };              /* take_if_free */
         q_place[n] = BARE; holds = true
-     :: atomic { left != 0 && q_state[left] == Q_GAVE_UP ->         /* enter: NodeQueue::take_up */
-          mine = left; left = 0; q_state[mine] = Q_WAITING; waits = true }
-     :: atomic { q_tail[n] != 0 && (left == 0 || q_state[left] != Q_GAVE_UP) ->   /* enter: take_record, tail.exchange */
+     :: atomic { left != 0 && Q_LINK(n, left_at) == Q_GAVE_UP + left ->   /* enter: NodeQueue::take_up */
+          mine = left; at = left_at; left = 0; left_at = 0; Q_LINK(n, at) = Q_WAITS; waits = true }
+     :: atomic { left == 0 || Q_LINK(n, left_at) != Q_GAVE_UP + left ->   /* enter: take_record, tail.exchange */
           if
           :: !in_use[RECORD(r, 0)] -> mine = RECORD(r, 0)
           :: else -> mine = RECORD(r, 1); assert(!in_use[mine])
           fi;
-          left = 0;                                                 /* what it left was skipped */
-          in_use[mine] = true; q_next[mine] = 0; q_state[mine] = Q_WAITING;
-          gone = q_tail[n]; q_tail[n] = mine };
-        atomic { link = Q_NEXT(n, gone); Q_NEXT(n, gone) = mine };  /* enter: next.exchange */
+          left = 0; left_at = 0;                                    /* what it left was skipped */
+          in_use[mine] = true; q_link[mine] = Q_NOBODY;
+          at = q_tail[n]; q_tail[n] = mine };
         if
-        :: link == Q_RELEASED -> retire(n, gone); q_place[n] = mine; holds = true
-        :: else -> waits = true
+        :: at == 0 -> q_place[n] = mine; holds = true
+        :: else ->
+           atomic {                                                 /* enter: link.compare_exchange(kNobody, kWaits) */
+             found = Q_LINK(n, at);
+             if
+             :: found == Q_NOBODY -> Q_LINK(n, at) = Q_WAITS
+             :: else
+             fi
+           };
+           if
+           :: found == Q_NOBODY -> waits = true
+           :: else -> retire(n, at); q_place[n] = mine; holds = true
+           fi
         fi
      fi;
      if
-     :: waits && q_state[mine] >= Q_BARE ->                         /* wait */
-        q_place[n] = mine; holds = true; whole = (q_state[mine] == Q_WHOLE)
-     :: atomic { waits && may_give_up && q_state[mine] == Q_WAITING ->
-          q_state[mine] = Q_GAVE_UP; left = mine }                  /* leave */
+     :: waits && (Q_LINK(n, at) == Q_BARE || Q_LINK(n, at) == Q_WHOLE) ->   /* wait */
+        whole = (Q_LINK(n, at) == Q_WHOLE);
+        retire(n, at);
+        q_place[n] = mine; holds = true
+     :: atomic { waits && may_give_up && Q_LINK(n, at) == Q_WAITS ->        /* leave */
+          Q_LINK(n, at) = Q_GAVE_UP + mine; left = mine; left_at = at }
      :: !waits
      fi;
      waits = false;
-     link = 0; gone = 0; mine = 0;
+     found = 0; gone = 0; mine = 0; at = 0;
      if
      :: holds && whole -> got = true                                /* Cohort::advance: passed with the node's place */
      :: holds && !whole ->
         chain_acquire(m, place, old, give, behind, n, r, (may_give_up), got);
         if
         :: got
-        :: else -> q_release(n, link, gone, passed)                 /* Cohort::give_up */
+        :: else -> q_release(n, found, gone, passed)                 /* Cohort::give_up */
         fi
      :: else
      fi;
@@ -178,14 +185,14 @@ proctype rank(byte r; byte rounds; bool may_give_up) {
         passed = false;                                             /* Cohort::release */
         if
         :: passes[n] >= 1 && NEXT(PLACE(m, turn[m])) != NONE        /* others_turn */
-        :: else -> passes[n] = 1; pass(n, Q_WHOLE, link, gone, passed)
+        :: else -> passes[n] = 1; pass(n, Q_WHOLE, found, passed)
         fi;
         if
         :: passed
         :: else ->
            passes[n] = 0;
            chain_release(m, place, give, behind, n, r);
-           q_release(n, link, gone, passed)
+           q_release(n, found, gone, passed)
         fi
      :: else
      fi;

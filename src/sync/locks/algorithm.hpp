@@ -48,8 +48,9 @@ struct Acquisition {
   // The algorithm's own.
   int stage = 0;
   std::uint32_t ticket = 0;  ///< or phase, or failed tries
-  std::uint32_t record = 0;
-  std::uint64_t before = 0;  ///< whom it waits behind
+  std::uint32_t record = 0,
+                waits_at = 0;  ///< its place in a queue inside the node, and the one before (node_queue.hpp)
+  std::uint64_t before = 0;    ///< whom it waits behind
   std::unique_ptr<Answer> answer;
   Ground* asked_by = nullptr;  ///< who keeps the answer's place when the acquisition ends before it came
 

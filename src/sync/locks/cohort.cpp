@@ -24,7 +24,7 @@ Status Cohort::start(Acquisition& a) {
   const auto holder = ranks_.enter(words->ranks, a);
   if (!holder) return holder.status();
   if (*holder) return start_between_nodes(a, *words);
-  if (!ranks_.passed_soon(a)) return {};
+  if (!ranks_.passed_soon(words->ranks, a)) return {};
   GRAPNEL_TRY(take_what_was_passed(a, *words, progress::Waiting::kForever));
   if (a.done) ground_.statistics.count_wait(0);  // no clock was read for it
   return {};
@@ -32,7 +32,7 @@ Status Cohort::start(Acquisition& a) {
 
 // Waits for its turn in the node's queue; then it is done, or in line between the nodes.
 Status Cohort::take_what_was_passed(Acquisition& a, Words& words, std::uint64_t until_ns) {
-  const auto passed = ranks_.wait(a, until_ns);
+  const auto passed = ranks_.wait(words.ranks, a, until_ns);
   if (!passed) return passed.status();
   if (*passed != NodeQueue::kPassedWhole && !ground_.one_node) return start_between_nodes(a, words);
   take_passed_lock(a, words);
@@ -71,9 +71,9 @@ Status Cohort::advance(Acquisition& a, std::uint64_t until_ns) {
 Status Cohort::give_up(Acquisition& a) {
   Words& words = *find(a.lock);
   if (a.stage == kInNode) {
-    if (ranks_.leave(a)) return {};
+    if (ranks_.leave(words.ranks, a)) return {};
     // It was passed meanwhile: with the node's place it is the lock, without it goes on to the next rank.
-    const auto passed = ranks_.wait(a, progress::Waiting::kForever);
+    const auto passed = ranks_.wait(words.ranks, a, progress::Waiting::kForever);
     if (!passed) return passed.status();
     if (*passed == NodeQueue::kPassedWhole || ground_.one_node) {
       take_passed_lock(a, words);

@@ -6,17 +6,18 @@
 // The words, one cache line:
 //
 //   [tail of nodes, at home only][state][turn][next, next][from]   the chain of nodes    (chain.hpp)
-//   [tail of ranks][next]                                    the queue of ranks    (node_queue.hpp)
+//   [tail of ranks][link]                                    the queue of ranks    (node_queue.hpp)
 //   [passes]                                                 hand-overs in this node in a row
 //
 //                       free                             contended
 //   acquire at home     2 compare-and-swaps              the same, then waits; 1 in a job of one node
 //           elsewhere   1 compare-and-swap, 1 round trip the first of the node: 1 round trip, 1 link from the home's
 //                                                        server; the others of the node: nothing
-//   release at home     2 compare-and-swaps              to a rank of this node: 1 exchange; to another node: 1 message
+//   release at home     2 compare-and-swaps              to a rank of this node: 1 c-a-s; to another node: 1 message
 //           elsewhere   1 one-way message, 1 c-a-s       the same
 //
-// Who spins where: a rank on its record, or, first of its node, on the node's `state`; then it sleeps there.
+// Who spins where: a rank on the link of the one before, or, first of its node, on the node's `state`; then it sleeps
+// there.
 // Order: FIFO in a node, FIFO between nodes; a node passes the lock on inside at most `local_passes` times in a row
 // while another node waits. One who gives up leaves its record, or its node's place: the next rank of the node takes
 // that up, or the grant finds it empty and passes on. A holder that dies: nobody hands over; waiters see the death

@@ -36,11 +36,9 @@ struct LockId {
 /// What a rank has to do with a lock.
 enum class Hold : std::uint8_t { none, wanted, held, shared };
 
-/// A waiter in a queue inside a node (node_queue.hpp). Belongs to a rank; in use until its place in the queue is
-/// passed.
+/// A place in a queue inside a node (node_queue.hpp). Belongs to a rank; in use until the one behind was passed it.
 struct alignas(64) Record {
-  os::Word state;
-  std::atomic<std::uint32_t> next;
+  os::Word link;
   std::atomic<std::uint32_t> in_use;
 };
 
@@ -48,7 +46,7 @@ class LockMemory {
  public:
   static constexpr std::size_t kLineBytes = 64;
   static constexpr std::uint32_t kRecords = 256;    ///< per rank
-  static constexpr std::uint32_t kFirstRecord = 2;  ///< handles: 0 and 1 mean something else (node_queue.hpp)
+  static constexpr std::uint32_t kFirstRecord = 2;  ///< handles: 0 and 1 mean something else there
 
   LockMemory(const launch::Launch& launch, int count, std::size_t payload_bytes, std::size_t lines);
 

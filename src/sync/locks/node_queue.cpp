@@ -5,93 +5,86 @@
 namespace grapnel::sync::locks {
 
 // True: the place that this rank left in this queue is its own again; nobody has passed it meanwhile.
-bool NodeQueue::take_up(Acquisition& a) {
+bool NodeQueue::take_up(NodeQueueWords& queue, Acquisition& a) {
   if (left_count_.load() == 0) return false;
   const std::lock_guard guard(left_mutex_);
   const auto found = left_.find(a.lock.ordinal);
   if (found == left_.end()) return false;
-  a.record = found->second;
+  a.record = found->second.record;
+  a.waits_at = found->second.waits_at;
   left_.erase(found);
   left_count_.fetch_sub(1);
-  std::uint32_t state = kGaveUp;
-  return ground_.memory.record(a.record).state.compare_exchange_strong(state, kWaiting);
+  // The link may be another's by now; but this value is of this record, which is in that queue once.
+  std::uint32_t state = gave_up(a.record);
+  return link_of(queue, a.waits_at).compare_exchange_strong(state, kWaits);
 }
 
 // A record that is free again was skipped: it stands in the queue no more.
 void NodeQueue::forget_left(std::uint32_t record) {
   if (left_count_.load() == 0) return;
   const std::lock_guard guard(left_mutex_);
-  left_count_.fetch_sub(std::erase_if(left_, [&](const auto& one) { return one.second == record; }));
+  left_count_.fetch_sub(std::erase_if(left_, [&](const auto& one) { return one.second.record == record; }));
 }
 
 Result<bool> NodeQueue::enter(NodeQueueWords& queue, Acquisition& a) {
-  if (take_up(a)) return false;
+  if (take_up(queue, a)) return false;
   a.record = ground_.memory.take_record(a.lock.ordinal);
   if (a.record == 0) {
     return Status(Code::no_memory, fmt::format("this rank holds or waits for {} contended locks of the set already",
                                                LockMemory::kRecords));
   }
   forget_left(a.record);
-  Record& mine = ground_.memory.record(a.record);
   // relaxed: published by the exchange of the tail.
-  mine.next.store(0, std::memory_order_relaxed);
-  mine.state.store(kWaiting, std::memory_order_relaxed);
-  const std::uint32_t before = queue.tail.exchange(a.record);
-  if (before != 0) {
-    if (next_of(queue, before).exchange(a.record) != kReleased) return false;
+  ground_.memory.record(a.record).link.store(kNobody, std::memory_order_relaxed);
+  a.waits_at = queue.tail.exchange(a.record);
+  if (a.waits_at != 0) {
+    std::uint32_t found = kNobody;
+    if (link_of(queue, a.waits_at).compare_exchange_strong(found, kWaits)) return false;
     // The one before has left in the meantime: this link is what it left the lock to.
-    retire(queue, before);
+    retire(queue, a.waits_at);
   }
   places_[a.lock.ordinal] = a.record;
   return true;
 }
 
-Result<NodeQueue::State> NodeQueue::wait(const Acquisition& a, std::uint64_t until_ns) {
-  os::Word& state = ground_.memory.record(a.record).state;
+Result<NodeQueue::State> NodeQueue::wait(NodeQueueWords& queue, const Acquisition& a, std::uint64_t until_ns) {
+  os::Word& link = link_of(queue, a.waits_at);
   const auto mark = [&](std::uint32_t& seen) {
-    if (seen == kAsleep) return true;
-    if (seen != kWaiting || !state.compare_exchange_strong(seen, kAsleep)) return false;
-    seen = kAsleep;
+    if (seen == kSleeps) return true;
+    if (seen != kWaits || !link.compare_exchange_strong(seen, kSleeps)) return false;
+    seen = kSleeps;
     return true;
   };
-  GRAPNEL_TRY(ground_.waiting.on_marked_word(
-      state, [](std::uint32_t seen) { return seen >= kPassedBare; }, mark, until_ns));
+  GRAPNEL_TRY(ground_.waiting.on_marked_word(link, is_passed, mark, until_ns));
+  const auto word = static_cast<State>(link.load(std::memory_order_relaxed));  // nobody changes it after it was passed
+  retire(queue, a.waits_at);
   places_[a.lock.ordinal] = a.record;
-  return static_cast<State>(state.load(std::memory_order_relaxed));  // nobody changes it after it was passed
+  return word;
 }
 
-bool NodeQueue::leave(Acquisition& a) {
+bool NodeQueue::leave(NodeQueueWords& queue, Acquisition& a) {
   const std::lock_guard guard(left_mutex_);
-  left_count_.fetch_add(1);  // before the record says so: whoever is given it again looks into `left_`
-  os::Word& state = ground_.memory.record(a.record).state;
-  std::uint32_t seen = state.load();
-  while (seen < kPassedBare) {
-    if (!state.compare_exchange_weak(seen, kGaveUp)) continue;
-    left_[a.lock.ordinal] = a.record;
+  left_count_.fetch_add(1);  // before the link says so: whoever is given the record again looks into `left_`
+  os::Word& link = link_of(queue, a.waits_at);
+  std::uint32_t seen = link.load();
+  while (!is_passed(seen)) {
+    if (!link.compare_exchange_weak(seen, gave_up(a.record))) continue;
+    left_[a.lock.ordinal] = {a.record, a.waits_at};
     return true;
   }
   left_count_.fetch_sub(1);
   return false;
 }
 
-bool NodeQueue::passed_soon(const Acquisition& a) {
-  const os::Word& state = ground_.memory.record(a.record).state;
-  // acquire: pairs with `hand`.
-  return progress::Waiting::glance([&] { return state.load(std::memory_order_acquire) >= kPassedBare; });
+bool NodeQueue::passed_soon(NodeQueueWords& queue, const Acquisition& a) {
+  const os::Word& link = link_of(queue, a.waits_at);
+  return progress::Waiting::glance([&] { return is_passed(link.load(std::memory_order_relaxed)); });
 }
 
-bool NodeQueue::hand(std::uint32_t record, State word) {
-  os::Word& state = ground_.memory.record(record).state;
-  const std::uint32_t found = state.exchange(word);
-  if (found == kAsleep) ground_.waiting.host().wake(state);
-  return found != kGaveUp;
-}
-
-// The place is passed: its words are as new for whoever takes them next. A bare one's before it is passed, because the
-// next to find the queue free uses them again; a record's after, because that may cost a way of its cache line.
+// Nobody looks at this place any more: its link is as new for whoever takes the place next.
 void NodeQueue::retire(NodeQueueWords& queue, std::uint32_t place) {
   if (place == kBare) {
-    queue.next.store(0, std::memory_order_relaxed);  // ordered by the passing, and by the tail when it is freed
+    queue.link.store(kNobody, std::memory_order_relaxed);  // ordered by the tail, when it is freed
   } else {
     ground_.memory.give_back(place);
   }
@@ -100,15 +93,19 @@ void NodeQueue::retire(NodeQueueWords& queue, std::uint32_t place) {
 bool NodeQueue::pass(NodeQueueWords& queue, const LockId& lock, State word) {
   std::uint32_t& place = places_[lock.ordinal];
   for (;;) {
-    const std::uint32_t mine = place;
-    const std::uint32_t behind = next_of(queue, mine).load();
-    if (behind == 0) return false;
-    if (mine == kBare) retire(queue, mine);
-    place = kBare;
-    const bool passed = hand(behind, word);
-    if (mine != kBare) retire(queue, mine);
-    if (passed) return true;
-    place = behind;  // gave up: the caller stands in its place now
+    os::Word& link = link_of(queue, place);
+    // A guess, not a look: the waiter has the line, and it comes over once for a compare-and-swap, but twice for a look
+    // and what follows from it.
+    std::uint32_t found = kWaits;
+    while (!link.compare_exchange_strong(found, word)) {
+      if (found == kNobody) return false;
+    }
+    if (found < kFirstGaveUp) {
+      if (found == kSleeps) ground_.waiting.host().wake(link);
+      place = kBare;
+      return true;
+    }
+    retire(queue, std::exchange(place, record_that_gave_up(found)));  // the caller stands in that one's place now
   }
 }
 
@@ -117,11 +114,11 @@ void NodeQueue::release_to_waiter(NodeQueueWords& queue, const LockId& lock) {
   while (!pass(queue, lock, kPassedBare)) {
     const std::uint32_t mine = std::exchange(place, kBare);
     if (free_if_last(queue, mine)) {
-      if (mine != kBare) ground_.memory.give_back(mine);  // nobody reaches it any more; a bare holder's `next` is 0
+      if (mine != kBare) ground_.memory.give_back(mine);  // nobody reaches it any more; a bare holder's link is as new
       return;
     }
-    std::uint32_t none = 0;
-    if (next_of(queue, mine).compare_exchange_strong(none, kReleased)) return;  // the linker retires the place
+    std::uint32_t found = kNobody;
+    if (link_of(queue, mine).compare_exchange_strong(found, kPassedBare)) return;  // the linker retires the place
     place = mine;
   }
 }

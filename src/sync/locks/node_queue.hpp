@@ -2,21 +2,30 @@
 // writers of `reader_writer`.
 //
 //   tail    0 = free, 1 = held by somebody who found it free, else the last waiter's record (lock_memory.hpp)
-//   next    the record behind the holder that found it free: 0 | 1 = that one has released | record
-//   record: state  waiting | waiting, asleep | gave up | passed (with what the holder says)       (a futex)
-//           next   0 | 1 = released | the record behind it
+//   link    the link of the holder that found it free
+//   record: link   nobody behind | waits | waits, asleep | gave up, and which record | passed (with what the holder
+//   says)
 //
-// A free queue is taken and given back by one compare-and-swap each, without a record. Whether its place is a record,
-// and which, the holder alone needs to know: that stands in its own memory, so that a release does not fetch a line for
-// it, which the next in line has just written. A releaser that does not see its successor's link yet marks its own
-// `next` as released and leaves: the linker finds that, and is the holder. So a release never waits. A waiter that gave
-// up stays in the queue as a record: whoever passes the queue on skips it, and if the same rank comes again before
-// that, it stands there again. So a rank has one record in a queue, however often it gives up.
+// A free queue is taken and given back by one compare-and-swap each, without a record. Whoever comes behind another
+// waits on that one's link, not on a word of its own (Craig; Landin and Hagersten: the CLH lock; a link and not a
+// queue of names, as the holder need not know who is behind). So a hand-over is one compare-and-swap of the holder's
+// own link: one cache line's way to the releaser, who takes it from the waiter, and one back. With a word of each
+// waiter's (mcs.hpp) the releaser would first have to fetch the successor's name.
+//
+// A releaser whose successor has not linked yet marks its own link as passed and leaves: the linker finds that, and is
+// the holder. So a release never waits. A waiter that gave up says so in the link that it waited on, with its record,
+// and stays in the queue as that record: whoever passes the queue on goes on from there, and if the same rank comes
+// again before that, it waits there again. So a rank has one record in a queue, however often it gives up.
+//
+// Whether its place is a record, and which, the holder alone needs to know: that stands in its own memory.
 //
 // Invariants:
 //  1. There is one holder, or somebody who is about to link is.
-//  2. `next` is written once by its linker (exchange) or its releaser (compare-and-swap): one of them sees the other.
-//  3. A record is given back by whoever leaves or skips its place, so it is never used while somebody may reach it.
+//  2. A link has one waiter at a time: who got the place from the tail, or after it gave up the one who stood behind
+//  it.
+//  3. A place is retired by whoever sees last that it was passed (its waiter, or the holder where that one gave up), so
+//     it is never used while somebody may reach it.
+//  4. A rank is once in a queue: until its release is over it does not enter again (lock_set.hpp).
 // Threads: any.
 #pragma once
 
@@ -30,13 +39,13 @@ namespace grapnel::sync::locks {
 
 struct NodeQueueWords {
   os::Word tail;
-  std::atomic<std::uint32_t> next;
+  os::Word link;
 };
 
 class NodeQueue {
  public:
-  /// What a waiter finds in its record; the last two are the releaser's word.
-  enum State : std::uint32_t { kWaiting = 1, kAsleep = 3, kGaveUp = 4, kPassedBare = 8, kPassedWhole = 9 };
+  /// What a waiter finds in the link that it waits on; the last two are the releaser's word.
+  enum State : std::uint32_t { kNobody = 0, kWaits = 1, kSleeps = 2, kPassedBare = 3, kPassedWhole = 4 };
 
   explicit NodeQueue(Ground& ground) : ground_(ground), places_(ground.memory.lock_count(), kBare) {}
 
@@ -50,18 +59,18 @@ class NodeQueue {
   /// holder, without the releaser's word.
   Result<bool> enter(NodeQueueWords& queue, Acquisition& a);
   /// Looks for a moment, without a clock: whether it was passed, so that `wait` will return at once.
-  bool passed_soon(const Acquisition& a);
-  /// Waits for the record; the answer is what was passed. timed_out as Waiting does.
-  Result<State> wait(const Acquisition& a, std::uint64_t until_ns);
+  bool passed_soon(NodeQueueWords& queue, const Acquisition& a);
+  /// Waits until it is passed; the answer is with what. timed_out as Waiting does.
+  Result<State> wait(NodeQueueWords& queue, const Acquisition& a, std::uint64_t until_ns);
   /// True: left, and the record is somebody else's. False: it was passed meanwhile; `wait` says what.
-  bool leave(Acquisition& a);
+  bool leave(NodeQueueWords& queue, Acquisition& a);
 
   /// Passes the queue on to a waiter that is already linked and has not given up; false when there is none. `word` is
   /// kPassedBare or kPassedWhole. The caller stays holder where it answers false.
   bool pass(NodeQueueWords& queue, const LockId& lock, State word);
   /// Gives the queue up: to a waiter (`kPassedBare`), to one that is about to link, or frees it.
   void release(NodeQueueWords& queue, const LockId& lock) {
-    if (places_[lock.ordinal] == kBare && queue.next.load(std::memory_order_relaxed) == 0 &&
+    if (places_[lock.ordinal] == kBare && queue.link.load(std::memory_order_relaxed) == kNobody &&
         free_if_last(queue, kBare)) {
       return;
     }
@@ -70,27 +79,34 @@ class NodeQueue {
 
  private:
   static constexpr std::uint32_t kBare = 1;
-  static constexpr std::uint32_t kReleased = 1;
+  static constexpr std::uint32_t kFirstGaveUp = 8;
+
+  static bool is_passed(std::uint32_t link) { return link == kPassedBare || link == kPassedWhole; }
+  static std::uint32_t gave_up(std::uint32_t record) { return kFirstGaveUp + record; }
+  static std::uint32_t record_that_gave_up(std::uint32_t link) { return link - kFirstGaveUp; }
 
   bool free_if_last(NodeQueueWords& queue, std::uint32_t place) {
     // release: pairs with the acquire of the next one to take it.
     return queue.tail.compare_exchange_strong(place, 0, std::memory_order_release, std::memory_order_relaxed);
   }
-  std::atomic<std::uint32_t>& next_of(NodeQueueWords& queue, std::uint32_t place) {
-    return place == kBare ? queue.next : ground_.memory.record(place).next;
+  os::Word& link_of(NodeQueueWords& queue, std::uint32_t place) {
+    return place == kBare ? queue.link : ground_.memory.record(place).link;
   }
-  bool take_up(Acquisition& a);
+  bool take_up(NodeQueueWords& queue, Acquisition& a);
   void forget_left(std::uint32_t record);
   void retire(NodeQueueWords& queue, std::uint32_t place);
   void release_to_waiter(NodeQueueWords& queue, const LockId& lock);
-  bool hand(std::uint32_t record, State word);
+
+  struct Left {
+    std::uint32_t record, waits_at;
+  };
 
   Ground& ground_;
   /// By the lock's ordinal: this rank's place while it holds the queue, a record or kBare; kBare else.
   std::vector<std::uint32_t> places_;
   std::mutex left_mutex_;
-  std::atomic<std::size_t> left_count_{0};               ///< at least as many as in `left_`: 0 spares the mutex
-  std::unordered_map<std::size_t, std::uint32_t> left_;  ///< by the lock's ordinal: this rank's record that gave up
+  std::atomic<std::size_t> left_count_{0};      ///< at least as many as in `left_`: 0 spares the mutex
+  std::unordered_map<std::size_t, Left> left_;  ///< by the lock's ordinal: where this rank gave up
 };
 
 }  // namespace grapnel::sync::locks

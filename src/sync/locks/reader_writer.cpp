@@ -115,7 +115,7 @@ Status ReaderWriter::advance(Acquisition& a, std::uint64_t until_ns) {
     return {};
   }
   if (a.stage == kQueued) {
-    const auto passed = writers_.wait(a, until_ns);
+    const auto passed = writers_.wait(words.writers, a, until_ns);
     if (!passed) return passed.status();
     GRAPNEL_TRY(start_first_writer(a, words));
     a.came = Came::from_this_node;  // unless another node comes in between
@@ -161,8 +161,8 @@ Status ReaderWriter::give_up(Acquisition& a) {
     return {};
   }
   if (a.stage == kQueued) {
-    if (writers_.leave(a)) return {};
-    const auto passed = writers_.wait(a, progress::Waiting::kForever);
+    if (writers_.leave(words.writers, a)) return {};
+    const auto passed = writers_.wait(words.writers, a, progress::Waiting::kForever);
     if (!passed) return passed.status();
   } else if (!withdraw_writer(words, false)) {
     finish(a, words, true);
