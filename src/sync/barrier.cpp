@@ -35,8 +35,7 @@ Barriers::Barriers(const base::Config& config, launch::Launch& launch, progress:
 
 bool Barriers::passed(const Membership& mine) const {
   // acquire: pairs with the opening of the gate.
-  return BarrierWords::passed(mine.entry->gate.load(std::memory_order_acquire),
-                              (mine.done + 1) & BarrierWords::kCountMask);
+  return BarrierWords::passed(mine.entry->gate.load(std::memory_order_acquire), gate_count(mine, mine.done + 1));
 }
 
 Status Barriers::run(const launch::Group& group) {
@@ -92,9 +91,12 @@ Status Barriers::contribute(Membership& mine, const Contribution& contribution) 
   PayloadArea& area = **area_or;
   Status outcome;
   GRAPNEL_TRY(words_.with_area(area, [&] {
-    mine.entry->combine.store(contribution.combine, std::memory_order_relaxed);  // ordered by the arrival
-    const std::uint32_t bytes = area.in_bytes.load(std::memory_order_relaxed);   // ordered by the area's lock
-    Bytes joined(area.in, area.in + bytes);
+    // For the server. Ordered by the arrival.
+    if (mine.several_nodes) mine.entry->combine.store(contribution.combine, std::memory_order_relaxed);
+    const std::uint32_t count = (mine.done + 1) & BarrierWords::kCountMask;
+    PayloadArea::Joined& in = area.in[count % 2];
+    const ByteView before = in.of(count);
+    Bytes joined(before.begin(), before.end());
     if (joined.empty()) {
       joined.assign(contribution.payload.begin(), contribution.payload.end());
     } else if (!contribution.payload.empty()) {
@@ -105,29 +107,29 @@ Status Barriers::contribute(Membership& mine, const Contribution& contribution) 
                                                            joined.size(), Contribution::kMostBytes));
       return;
     }
-    std::copy(joined.begin(), joined.end(), area.in);
-    area.in_bytes.store(static_cast<std::uint32_t>(joined.size()), std::memory_order_relaxed);
+    std::copy(joined.begin(), joined.end(), in.content);
+    in.bytes = static_cast<std::uint32_t>(joined.size());
+    in.count = count;
   }));
   return outcome;
 }
 
 bool Barriers::arrive(Membership& mine) {
   BarrierEntry& entry = *mine.entry;
+  if (!mine.several_nodes) {
+    words_.arrive_at_gate(entry, gate_count(mine, mine.done + 1));
+    return false;
+  }
   if (mine.cut.dirty > 0) {
     entry.dirty.fetch_add(mine.cut.dirty, std::memory_order_relaxed);  // ordered by the arrival
     std::uint32_t most = entry.most_dirty.load(std::memory_order_relaxed);
     while (most < mine.cut.dirty && !entry.most_dirty.compare_exchange_weak(most, mine.cut.dirty)) {
     }
   }
-  // acq_rel: the last to arrive sees what all wrote before, and passes it on by the gate or the launch.
-  if (entry.arrivals(mine.local).fetch_add(1, std::memory_order_acq_rel) + 1 != mine.local) return false;
-  if (mine.several_nodes) {
-    words_.launch(mine.number);
-    return true;
-  }
-  if (entry.combine.load(std::memory_order_relaxed) != 0) words_.pass_payload_on(entry);
-  words_.open(entry);
-  return false;
+  // acq_rel: the last to arrive sees what all wrote before, and passes it on by the launch.
+  if (entry.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 != mine.local) return false;
+  words_.launch(mine.number);
+  return true;
 }
 
 Result<Barriers::Membership*> Barriers::begun(const launch::Group& group) {
@@ -177,7 +179,7 @@ Status Barriers::wait_at_gate(Membership& mine, std::uint64_t until_ns, bool rin
   }
   if (rings && server_ != nullptr) server_->ring();
   if (rings && server_ == nullptr) GRAPNEL_TRY(client_->ring());
-  const std::uint32_t count = (mine.done + 1) & BarrierWords::kCountMask;
+  const std::uint32_t count = gate_count(mine, mine.done + 1);
   os::Word& gate = mine.entry->gate;
   return waiting_.on_marked_word(
       gate, [&](std::uint32_t seen) { return BarrierWords::passed(seen, count); },
@@ -211,8 +213,11 @@ Status Barriers::leave(Membership& mine) {
 ByteView Barriers::joined(const launch::Group& group) {
   const auto found = memberships_.find(group.key);
   if (found == memberships_.end() || !found->second.held) return {};
-  const PayloadArea* area = words_.find_payload_area(*found->second.entry);
-  return area == nullptr ? ByteView{} : ByteView(area->out, area->out_bytes.load(std::memory_order_relaxed));
+  const Membership& mine = found->second;
+  const PayloadArea* area = words_.find_payload_area(*mine.entry);
+  if (area == nullptr) return {};
+  if (!mine.several_nodes) return area->in[mine.done % 2].of(mine.done);
+  return {area->out, area->out_bytes.load(std::memory_order_relaxed)};
 }
 
 BarrierPlan Barriers::plan_of(const launch::Group& group) {

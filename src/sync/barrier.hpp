@@ -108,6 +108,11 @@ class Barriers {
     Status fenced;
   };
 
+  /// Where the gate stands after `barriers` of them.
+  static std::uint32_t gate_count(const Membership& mine, std::uint32_t barriers) {
+    return (mine.several_nodes ? barriers : barriers * mine.local) & BarrierWords::kCountMask;
+  }
+
   Result<Membership*> membership(const launch::Group& group);
   /// The same, and its barrier has begun.
   Result<Membership*> begun(const launch::Group& group);

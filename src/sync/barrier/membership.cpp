@@ -38,7 +38,7 @@ Status Barriers::join(const launch::Group& group, Membership& mine,
     mine.local += node == launch_.node();
     mine.several_nodes = mine.several_nodes || node != launch_.node();
   }
-  const auto number = words_.attach(group.key, mine.done, on_new);
+  const auto number = words_.attach(group.key, gate_count(mine, mine.done), on_new);
   if (!number) return number.status();
   mine.number = *number;
   mine.entry = &words_.entry(*number);

@@ -131,7 +131,7 @@ Meeting& BarrierServer::meeting(const Name& name) {
 
 void BarrierServer::launch_meeting(std::uint32_t number) {
   BarrierEntry& entry = words_.entry(number);
-  const std::uint32_t done = BarrierWords::done(entry.gate.load(std::memory_order_relaxed));  // only we count it up
+  const std::uint32_t done = BarrierWords::count(entry.gate.load(std::memory_order_relaxed));  // only we count it up
   const Name name(entry.key, (done + 1) & BarrierWords::kCountMask);
   const auto roster = rosters_.find(entry.key);
   GRAPNEL_CHECK(roster != rosters_.end(), "a barrier of an unknown group");
@@ -145,9 +145,8 @@ void BarrierServer::launch_meeting(std::uint32_t number) {
   const std::uint32_t combine = entry.combine.load(std::memory_order_relaxed);
   if (combine != 0) {
     GRAPNEL_CHECK(combines_.find(combine) != nullptr, "this rank has not added function {} to join payloads", combine);
-    PayloadArea& area = *words_.find_payload_area(entry);
-    const std::size_t bytes = area.in_bytes.exchange(0, std::memory_order_relaxed);
-    payload.assign(area.in, area.in + bytes);
+    const ByteView joined = words_.find_payload_area(entry)->in[name.second % 2].of(name.second);
+    payload.assign(joined.begin(), joined.end());
   }
   const auto plan = static_cast<BarrierPlan>(entry.plan.load(std::memory_order_relaxed));
   meeting(name).launch(roster->second, plan, tally, std::move(payload), combines_.find(combine));

@@ -43,7 +43,7 @@ std::uint32_t BarrierWords::find(std::uint64_t key) const {
   return free;
 }
 
-Result<std::uint32_t> BarrierWords::attach(std::uint64_t key, std::uint32_t done,
+Result<std::uint32_t> BarrierWords::attach(std::uint64_t key, std::uint32_t count,
                                            const std::function<Status(std::uint32_t)>& on_new) {
   GRAPNEL_TRY(take_lock(words_.lock));
   const std::uint32_t number = find(key);
@@ -53,7 +53,7 @@ Result<std::uint32_t> BarrierWords::attach(std::uint64_t key, std::uint32_t done
                      fmt::format("{} groups have barriers on this node already; free some of them first", kEntries));
   } else if (BarrierEntry& entry = entries_[number]; entry.references == 0) {
     entry.key = key;
-    entry.gate.store(done << 1, std::memory_order_relaxed);  // ordered by the lock
+    entry.gate.store(count << 1, std::memory_order_relaxed);  // ordered by the lock
     outcome = on_new(number);
   }
   if (outcome.ok()) {
@@ -92,7 +92,7 @@ Result<PayloadArea*> BarrierWords::payload_area(BarrierEntry& entry) {
   const bool there = entry.payload.load(std::memory_order_relaxed) != 0;
   if (!there && ~used != 0) {
     const auto area = static_cast<std::uint32_t>(std::countr_one(used));
-    areas_[area].in_bytes.store(0, std::memory_order_relaxed);
+    for (PayloadArea::Joined& in : areas_[area].in) in.count = PayloadArea::kNoBarrier;
     areas_[area].out_bytes.store(0, std::memory_order_relaxed);
     words_.areas_used.store(used | (std::uint64_t{1} << area), std::memory_order_relaxed);
     entry.payload.store(area + 1, std::memory_order_release);
@@ -101,13 +101,6 @@ Result<PayloadArea*> BarrierWords::payload_area(BarrierEntry& entry) {
   if (PayloadArea* found = find_payload_area(entry)) return found;
   return Status(Code::unavailable,
                 fmt::format("{} groups carry payloads in their barriers on this node already", kPayloadAreas));
-}
-
-void BarrierWords::pass_payload_on(BarrierEntry& entry) {
-  PayloadArea& area = *find_payload_area(entry);
-  const std::uint32_t bytes = area.in_bytes.exchange(0, std::memory_order_relaxed);  // ordered by the arrivals
-  std::copy(area.in, area.in + bytes, area.out);
-  area.out_bytes.store(bytes, std::memory_order_relaxed);  // ordered by the gate
 }
 
 void BarrierWords::launch(std::uint32_t number) {
@@ -129,14 +122,19 @@ void clear(std::atomic<T>& word) {
 
 void BarrierWords::open(BarrierEntry& entry) {
   const std::uint32_t before = entry.gate.load(std::memory_order_relaxed);  // nobody else counts it up
-  clear(entry.few_arrived);
   clear(entry.arrived);
   clear(entry.dirty);
   clear(entry.most_dirty);
   clear(entry.combine);
   // release: pairs with the acquire of whoever waits at the gate, who then sees the results and all that came before.
-  const std::uint32_t old = entry.gate.exchange((BarrierWords::done(before) + 1) << 1, std::memory_order_acq_rel);
+  const std::uint32_t old = entry.gate.exchange((BarrierWords::count(before) + 1) << 1, std::memory_order_acq_rel);
   if ((old & 1) != 0) waiting_.host().wake(entry.gate);
+}
+
+// Who has marked the gate for the next barrier meanwhile is woken in vain, or finds another value and does not sleep.
+void BarrierWords::wake_all(BarrierEntry& entry) {
+  entry.gate.fetch_and(~std::uint32_t{1}, std::memory_order_relaxed);
+  waiting_.host().wake(entry.gate);
 }
 
 }  // namespace grapnel::sync

@@ -1,17 +1,21 @@
 // What the ranks of a node share for their barriers: an entry per group, in node memory.
 //
-//   a rank:      fence if the plan says so ─▶ add dirty, payload ─▶ arrivals += 1 ─▶ the last one: launch ─▶ wait on
-//   gate the server:  takes launched entries ─▶ rounds with other nodes ─▶ results ─▶ arrivals = 0 ─▶ opens the gate
-//                (a group on one node: the last rank to arrive does this itself, without rounds)
+//   a rank:      fence if the plan says so ─▶ add dirty, payload ─▶ arrived += 1 ─▶ the last one: launch ─▶ wait on
+//   gate the server:  takes launched entries ─▶ rounds with other nodes ─▶ results ─▶ arrived = 0 ─▶ opens the gate a
+//   group on one node:  payload ─▶ gate += 1 ─▶ wait on gate
 //
-//   gate:  ┌────────────────────────┬───┐
-//          │ barriers done (31 bit) │ s │   s: somebody sleeps on the word; whoever opens it wakes only then
-//          └────────────────────────┴───┘
+//   gate:  ┌───────────────────────────────────────┬───┐
+//          │ barriers done, or, for a group on one │ s │   s: somebody sleeps on the word; whoever opens it wakes only
+//          │ node, arrivals so far (31 bit)        │   │   then
+//          └───────────────────────────────────────┴───┘
+//
+// Where nobody has to be asked outside the node, the last arrival is what opens the gate: so a barrier of two ranks
+// takes the gate's line once there and back, like the bare words of two that wait for each other in turn.
 //
 // Invariants:
 //  1. The contributions of an entry are written between the gate's opening and the last arrival, by ranks; the results
-//     between the last arrival and the gate's opening, by one thread. `arrivals` (acq_rel) and `gate` (release,
-//     acquire) order the two.
+//     between the last arrival and the gate's opening, by one thread. `arrived` (acq_rel) and `gate` (release,
+//     acquire) order the two. On one node there are no results but what payloads were joined to.
 //  2. All ranks of a node that hold an entry are members of its group and have done the same number of its barriers; so
 //     an entry that was released and taken again goes on where its members' own counts say.
 //  3. An entry is in the list of launched ones once per barrier: `next` belongs to the list from launch to gate.
@@ -36,7 +40,7 @@ struct alignas(64) BarrierEntry {
   std::uint64_t key = 0;         ///< of the group; under the table's lock
   std::uint32_t references = 0;  ///< ranks of this node that hold it; 0: free. Under the table's lock
   // Contributions.
-  os::Word arrived;  ///< where more than kFewRanks do; else `few_arrived`
+  os::Word arrived;
   os::Word most_dirty;
   os::Word plan;  ///< BarrierPlan; every rank stores the same
   std::atomic<std::uint64_t> dirty;
@@ -47,21 +51,24 @@ struct alignas(64) BarrierEntry {
   alignas(64) os::Word gate;
   os::Word next_plan;
   std::atomic<std::uint64_t> refused;
-  // With the gate's line, which the last to arrive then has already: one way of a cache line less. Many ranks would
-  // take it from each other, and from those that look at the gate; measured is two, the bound of four is a guess.
-  os::Word few_arrived;
-
-  static constexpr std::uint32_t kFewRanks = 4;
-  os::Word& arrivals(std::uint32_t local_ranks) { return local_ranks <= kFewRanks ? few_arrived : arrived; }
 };
 
-/// Payloads of the local ranks, joined; and the result of all nodes.
+/// Payloads of the local ranks, joined; and the result of all nodes. Two of the former: who is quick joins his for the
+/// next barrier while others have yet to read what was joined for this one, and cannot be quicker than that.
 struct alignas(64) PayloadArea {
   static constexpr std::size_t kMostBytes = kMostBarrierPayload;
+  struct Joined {
+    std::uint32_t count;  ///< of the barrier, as `done` counts; of another: there is nothing yet
+    std::uint32_t bytes;
+    std::byte content[kMostBytes];
+
+    ByteView of(std::uint32_t barrier) const { return count == barrier ? ByteView(content, bytes) : ByteView(); }
+  };
+  static constexpr std::uint32_t kNoBarrier = UINT32_MAX;
+
   os::Word lock;  ///< 1: somebody joins his payload
-  os::Word in_bytes;
   os::Word out_bytes;
-  std::byte in[kMostBytes];
+  Joined in[2];  ///< by the parity of the barrier's count; under `lock` until the last arrival
   std::byte out[kMostBytes];
 };
 
@@ -73,19 +80,19 @@ class BarrierWords {
   /// Collective in the order of carving.
   BarrierWords(launch::Launch& launch, progress::Waiting& waiting);
 
-  /// The entry of a group, taken once by each rank of this node that uses it; a new one starts with `done` barriers.
+  /// The entry of a group, taken once by each rank of this node that uses it; a new one's gate starts with `count`.
   /// `on_new(number)` runs for the first rank of the node, before any other gets the entry; what it answers ends the
   /// call. Errors: unavailable when kEntries groups have barriers on this node; peer_dead.
-  Result<std::uint32_t> attach(std::uint64_t key, std::uint32_t done,
+  Result<std::uint32_t> attach(std::uint64_t key, std::uint32_t count,
                                const std::function<Status(std::uint32_t)>& on_new);
   /// `on_last` runs for the last rank of the node that held it, before the entry is anybody's.
   Status release(std::uint32_t number, const std::function<Status()>& on_last);
 
   BarrierEntry& entry(std::uint32_t number) { return entries_[number]; }
-  /// Barriers done, modulo 2³¹.
-  static std::uint32_t done(std::uint32_t gate) { return gate >> 1; }
+  /// What a gate counts, modulo 2³¹.
+  static std::uint32_t count(std::uint32_t gate) { return gate >> 1; }
   static constexpr std::uint32_t kCountMask = 0x7fffffff;
-  /// Whether a gate has opened for barrier number `count` (from 1).
+  /// Whether a gate has come to `count`.
   static bool passed(std::uint32_t gate, std::uint32_t count) {
     return static_cast<std::int32_t>((gate & ~std::uint32_t{1}) - (count << 1)) >= 0;
   }
@@ -105,9 +112,6 @@ class BarrierWords {
     return {};
   }
 
-  /// A group of one node: what its ranks joined is the result.
-  void pass_payload_on(BarrierEntry& entry);
-
   /// To the server: everybody of this node has arrived.
   void launch(std::uint32_t number);
   /// Calls `take(number)` for each entry launched since; true when there was one. The server's.
@@ -126,6 +130,12 @@ class BarrierWords {
 
   /// Opens the gate of an entry whose results are written; wakes who sleeps.
   void open(BarrierEntry& entry);
+  /// A rank arrives, in a group on this node alone: the last one's arrival brings the gate to `count`, and wakes.
+  void arrive_at_gate(BarrierEntry& entry, std::uint32_t count) {
+    // acq_rel: whoever sees the gate there sees what all have done before they arrived.
+    const std::uint32_t before = entry.gate.fetch_add(2, std::memory_order_acq_rel);
+    if ((before & 1) != 0 && passed(before + 2, count)) wake_all(entry);
+  }
 
   /// Half a round trip between servers, ns, as this node measured it; 0: not yet.
   os::Word& delay_ns() { return words_.delay_ns; }
@@ -140,6 +150,7 @@ class BarrierWords {
   };
 
   std::uint32_t find(std::uint64_t key) const;  ///< the group's entry, or the first free one
+  void wake_all(BarrierEntry& entry);
   Status take_lock(os::Word& lock);
   void drop_lock(os::Word& lock);
 
