@@ -16,19 +16,33 @@ constexpr std::uint64_t kLongestNap_ns = 250 * base::kMicrosecond_ns;
 // MPI moves more than that in pieces, and each takes a call of both sides.
 constexpr std::int64_t kLong_bytes = std::int64_t{64} << 10;
 
-/// MPI between two looks at a request. Nobody wakes who sleeps: MPI's messages arrive by its own ways.
+// Between two spins: they find what is near, and that is over after the first of them.
+constexpr int kNapsInARow = 16;
+
+/// A request of MPI's as a worker. Nobody wakes who sleeps: MPI's messages arrive by its own ways.
 class MpiWorker {
  public:
-  explicit MpiWorker(os::Host& host) : host_(host) {}
+  MpiWorker(os::Host& host, MPI_Request& request, MPI_Status* status)
+      : host_(host), request_(request), status_(status) {}
+
+  bool complete() {
+    if (done_ == 0) MPI_Test(&request_, &done_, status_);
+    return done_ != 0;
+  }
   bool progress() { return false; }  // the look itself makes MPI go on
   void sleep(std::uint64_t timeout_ns) {
     os::Word nobody{0};
-    host_.wait(nobody, 0, std::min(timeout_ns, nap_ns_));
-    nap_ns_ = std::min(2 * nap_ns_, kLongestNap_ns);
+    for (int naps = 0; naps < kNapsInARow && !complete(); ++naps) {
+      host_.wait(nobody, 0, std::min(timeout_ns, nap_ns_));
+      nap_ns_ = std::min(2 * nap_ns_, kLongestNap_ns);
+    }
   }
 
  private:
   os::Host& host_;
+  MPI_Request& request_;
+  MPI_Status* status_;
+  int done_ = 0;
   std::uint64_t nap_ns_ = kFirstNap_ns;
 };
 
@@ -39,13 +53,9 @@ Status wait_for_mpi(MPI_Request request, std::int64_t bytes, MPI_Status* status)
     MPI_Wait(&request, status);
     return {};
   }
-  const auto complete = [&] {
-    int done = 0;
-    MPI_Test(&request, &done, status);
-    return done != 0;
-  };
   progress::Waiting& waiting = *the_job->waiting;
-  return waiting.on_worker(MpiWorker(waiting.host()), complete);
+  MpiWorker worker(waiting.host(), request, status);
+  return waiting.on_worker(worker, [&] { return worker.complete(); });
 }
 
 }  // namespace grapnel::armci
