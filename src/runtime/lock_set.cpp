@@ -22,7 +22,7 @@ Result<Bytes> with_payload(sync::locks::Set* set, int index, Rank home, const As
 LockKind LockSet::kind() const { return set_ ? set_->options().kind : LockKind::standard; }
 LockCounts LockSet::counts() const { return set_ ? set_->counts() : LockCounts(); }
 
-Status LockSet::lock(int index, Rank home) { return set_ ? set_->acquire(index, home, {}, nullptr) : no_set(); }
+Status LockSet::lock(int index, Rank home) { return set_ ? set_->acquire(index, home) : no_set(); }
 Result<bool> LockSet::try_lock(int index, Rank home) {
   if (!set_) return no_set();
   return set_->attempt(index, home, {}, nullptr);
@@ -31,7 +31,7 @@ Status LockSet::lock_for(int index, Rank home, std::uint64_t timeout_ns) {
   return set_ ? set_->acquire(index, home, {.shared = false, .timeout_ns = timeout_ns, .payload = {}}, nullptr)
               : no_set();
 }
-Status LockSet::unlock(int index, Rank home) { return set_ ? set_->release(index, home, false, {}) : no_set(); }
+Status LockSet::unlock(int index, Rank home) { return set_ ? set_->release(index, home) : no_set(); }
 
 Status LockSet::lock_shared(int index, Rank home) {
   return set_ ? set_->acquire(index, home, {.shared = true}, nullptr) : no_set();

@@ -9,7 +9,8 @@ Set::Set(launch::Launch& launch, progress::Waiting& waiting, progress::Client* c
     : number_(number),
       ranks_(static_cast<std::size_t>(launch.size())),
       ground_(launch, waiting, client, server, number, count, options),
-      algorithm_(make_algorithm(options.kind, ground_)) {
+      algorithm_(make_algorithm(options.kind, ground_)),
+      carries_(options.payload_bytes != 0) {
   ground_.speak_for(*algorithm_);
 }
 
@@ -74,14 +75,6 @@ bool Set::any_taken() const {
 Status Set::acquire(int lock_index, Rank home, const Ask& ask, Bytes* received) {
   LockId lock;
   if (!name(lock_index, home, lock)) return bad_name(lock_index, home);
-  auto& mine = mine_[lock.ordinal];
-  // The fast path: no payload, no shared mode to ask about, and free.
-  if (ground_.options.payload_bytes == 0 && ask.payload.empty() && !ask.shared &&
-      mine.load(std::memory_order_acquire) == Hold::none && algorithm_->take_now(lock, false)) {  // as in `claim`
-    mine.store(Hold::held, std::memory_order_relaxed);  // read by this rank only, and after a death
-    ground_.statistics.acquisitions.add(1);
-    return {};
-  }
   return acquire_slowly(lock, ask, received);
 }
 

@@ -38,6 +38,34 @@ class Set {
   /// The memory goes: from now on there are no locks.
   void close() { usable_ = 0; }
 
+  /// `acquire` without an end and without payloads, and its release: the fast paths of a lock that is free, or is
+  /// handed on in this node.
+  Status acquire(int lock_index, Rank home) {
+    LockId lock;
+    if (!name(lock_index, home, lock)) [[unlikely]]
+      return bad_name(lock_index, home);
+    auto& mine = mine_[lock.ordinal];
+    // As in `claim`. A set with payloads has one to pass on.
+    if (mine.load(std::memory_order_acquire) != Hold::none || carries_ || !algorithm_->take_now(lock, false)) {
+      return acquire_slowly(lock, {}, nullptr);
+    }
+    mine.store(Hold::held, std::memory_order_relaxed);  // read by this rank only, and after a death
+    ground_.statistics.acquisitions.add(1);
+    return {};
+  }
+  Status release(int lock_index, Rank home) {
+    LockId lock;
+    if (!name(lock_index, home, lock)) [[unlikely]]
+      return bad_name(lock_index, home);
+    // relaxed: its own store.
+    if (mine_[lock.ordinal].load(std::memory_order_relaxed) != Hold::held || carries_ ||
+        !algorithm_->release_now(lock)) {
+      return release(lock_index, home, false, {});
+    }
+    drop_claim(lock);
+    return {};
+  }
+
   /// Waits for the lock; `received` (may be null) gets the last releaser's payload. Errors: invalid_argument (bad index
   /// or home, held or asked for by this rank), unavailable (no shared mode), timed_out, no_memory, peer_dead.
   Status acquire(int lock_index, Rank home, const Ask& ask, Bytes* received);
@@ -94,6 +122,7 @@ class Set {
   const std::size_t ranks_;
   Ground ground_;
   std::unique_ptr<Algorithm> algorithm_;
+  const bool carries_;        ///< payloads
   std::uint32_t usable_ = 0;  ///< the count, while the set has its memory
   // By ordinal, in node memory. It finds misuse; what excludes is the algorithm.
   std::atomic<Hold>* mine_ = nullptr;

@@ -68,6 +68,8 @@ class Algorithm {
 
   /// Takes the lock if that needs no message, no waiting and no payload. The fast path.
   virtual bool take_now(const LockId& lock, bool shared) = 0;
+  /// The same for the release of an exclusive one.
+  virtual bool release_now(const LockId&) { return false; }
 
   /// Takes its place in the queue: sends what can be sent without waiting for an answer. May be done at once.
   virtual Status start(Acquisition& a) = 0;

@@ -16,6 +16,12 @@ bool Cohort::take_now(const LockId& lock, bool) {
   return true;
 }
 
+bool Cohort::release_now(const LockId& lock) {
+  if (!ground_.one_node) return false;
+  ranks_.release(ground_.memory.home<Words>(lock).ranks, lock);
+  return true;
+}
+
 Status Cohort::start(Acquisition& a) {
   Words* words = make(a.lock);
   if (words == nullptr) return ground_.no_line(a.lock);

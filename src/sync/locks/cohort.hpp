@@ -38,6 +38,7 @@ class Cohort final : public Algorithm, private Chain::Places {
   explicit Cohort(Ground& ground) : ground_(ground), chain_(ground, *this, true), ranks_(ground) {}
 
   bool take_now(const LockId& lock, bool shared) override;
+  bool release_now(const LockId& lock) override;
   Status start(Acquisition& a) override;
   Status advance(Acquisition& a, std::uint64_t until_ns) override;
   Status give_up(Acquisition& a) override;

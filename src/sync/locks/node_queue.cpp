@@ -43,7 +43,7 @@ Result<bool> NodeQueue::enter(NodeQueueWords& queue, Acquisition& a) {
     // The one before has left in the meantime: this link is what it left the lock to.
     retire(queue, a.waits_at);
   }
-  places_[a.lock.ordinal] = a.record;
+  places_[a.lock.ordinal] = place_of(a.record);
   return true;
 }
 
@@ -58,7 +58,7 @@ Result<NodeQueue::State> NodeQueue::wait(NodeQueueWords& queue, const Acquisitio
   GRAPNEL_TRY(ground_.waiting.on_marked_word(link, is_passed, mark, until_ns));
   const auto word = static_cast<State>(link.load(std::memory_order_relaxed));  // nobody changes it after it was passed
   retire(queue, a.waits_at);
-  places_[a.lock.ordinal] = a.record;
+  places_[a.lock.ordinal] = place_of(a.record);
   return word;
 }
 
@@ -91,9 +91,9 @@ void NodeQueue::retire(NodeQueueWords& queue, std::uint32_t place) {
 }
 
 bool NodeQueue::pass(NodeQueueWords& queue, const LockId& lock, State word) {
-  std::uint32_t& place = places_[lock.ordinal];
+  Place& place = places_[lock.ordinal];
   for (;;) {
-    os::Word& link = link_of(queue, place);
+    os::Word& link = link_of(queue, place.number);
     // A guess, not a look: the waiter has the line, and it comes over once for a compare-and-swap, but twice for a look
     // and what follows from it.
     std::uint32_t found = kWaits;
@@ -102,23 +102,26 @@ bool NodeQueue::pass(NodeQueueWords& queue, const LockId& lock, State word) {
     }
     if (found < kFirstGaveUp) {
       if (found == kSleeps) ground_.waiting.host().wake(link);
-      place = kBare;
+      place = {};
       return true;
     }
-    retire(queue, std::exchange(place, record_that_gave_up(found)));  // the caller stands in that one's place now
+    // The caller stands in that one's place now.
+    retire(queue, std::exchange(place, place_of(record_that_gave_up(found))).number);
   }
 }
 
 void NodeQueue::release_to_waiter(NodeQueueWords& queue, const LockId& lock) {
-  std::uint32_t& place = places_[lock.ordinal];
+  Place& place = places_[lock.ordinal];
   while (!pass(queue, lock, kPassedBare)) {
-    const std::uint32_t mine = std::exchange(place, kBare);
-    if (free_if_last(queue, mine)) {
-      if (mine != kBare) ground_.memory.give_back(mine);  // nobody reaches it any more; a bare holder's link is as new
+    const Place mine = std::exchange(place, {});
+    if (free_if_last(queue, mine.number)) {
+      // Nobody reaches it any more; a bare holder's link is as new.
+      if (mine.number != kBare) ground_.memory.give_back(mine.number);
       return;
     }
     std::uint32_t found = kNobody;
-    if (link_of(queue, mine).compare_exchange_strong(found, kPassedBare)) return;  // the linker retires the place
+    // The linker retires the place.
+    if (link_of(queue, mine.number).compare_exchange_strong(found, kPassedBare)) return;
     place = mine;
   }
 }

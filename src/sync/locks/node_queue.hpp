@@ -47,7 +47,7 @@ class NodeQueue {
   /// What a waiter finds in the link that it waits on; the last two are the releaser's word.
   enum State : std::uint32_t { kNobody = 0, kWaits = 1, kSleeps = 2, kPassedBare = 3, kPassedWhole = 4 };
 
-  explicit NodeQueue(Ground& ground) : ground_(ground), places_(ground.memory.lock_count(), kBare) {}
+  explicit NodeQueue(Ground& ground) : ground_(ground), places_(ground.memory.lock_count()) {}
 
   bool take_if_free(NodeQueueWords& queue) {
     std::uint32_t free = 0;
@@ -70,9 +70,17 @@ class NodeQueue {
   bool pass(NodeQueueWords& queue, const LockId& lock, State word);
   /// Gives the queue up: to a waiter (`kPassedBare`), to one that is about to link, or frees it.
   void release(NodeQueueWords& queue, const LockId& lock) {
-    if (places_[lock.ordinal] == kBare && queue.link.load(std::memory_order_relaxed) == kNobody &&
-        free_if_last(queue, kBare)) {
-      return;
+    Place& place = places_[lock.ordinal];
+    if (place.number == kBare) {
+      // A waiter has the line already, so a look costs its way; where none is it costs nothing.
+      if (queue.link.load(std::memory_order_relaxed) == kNobody && free_if_last(queue, kBare)) return;
+    } else {
+      // A guess, as in `pass`; release: pairs with the acquire of who waits on the link.
+      std::uint32_t found = kWaits;
+      if (place.link->compare_exchange_strong(found, kPassedBare, std::memory_order_release)) {
+        place = {};
+        return;
+      }
     }
     release_to_waiter(queue, lock);
   }
@@ -80,6 +88,14 @@ class NodeQueue {
  private:
   static constexpr std::uint32_t kBare = 1;
   static constexpr std::uint32_t kFirstGaveUp = 8;
+
+  struct Left {
+    std::uint32_t record, waits_at;
+  };
+  struct Place {
+    std::uint32_t number = kBare;  ///< a record or kBare
+    os::Word* link = nullptr;      ///< a record's
+  };
 
   static bool is_passed(std::uint32_t link) { return link == kPassedBare || link == kPassedWhole; }
   static std::uint32_t gave_up(std::uint32_t record) { return kFirstGaveUp + record; }
@@ -92,18 +108,15 @@ class NodeQueue {
   os::Word& link_of(NodeQueueWords& queue, std::uint32_t place) {
     return place == kBare ? queue.link : ground_.memory.record(place).link;
   }
+  Place place_of(std::uint32_t record) { return {record, &ground_.memory.record(record).link}; }
   bool take_up(NodeQueueWords& queue, Acquisition& a);
   void forget_left(std::uint32_t record);
   void retire(NodeQueueWords& queue, std::uint32_t place);
   void release_to_waiter(NodeQueueWords& queue, const LockId& lock);
 
-  struct Left {
-    std::uint32_t record, waits_at;
-  };
-
   Ground& ground_;
-  /// By the lock's ordinal: this rank's place while it holds the queue, a record or kBare; kBare else.
-  std::vector<std::uint32_t> places_;
+  /// By the lock's ordinal: this rank's place while it holds the queue; kBare else.
+  std::vector<Place> places_;
   std::mutex left_mutex_;
   std::atomic<std::size_t> left_count_{0};      ///< at least as many as in `left_`: 0 spares the mutex
   std::unordered_map<std::size_t, Left> left_;  ///< by the lock's ordinal: where this rank gave up
