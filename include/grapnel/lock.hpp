@@ -53,7 +53,8 @@ struct LockCounts {
   std::uint64_t gave_up = 0;               ///< timed acquisitions that did not get it, and tries
   std::uint64_t messages = 0;              ///< sent by this rank, without replies
   std::uint64_t server_messages = 0;       ///< sent by this node's server, replies included
-  std::uint64_t waits[kWaitClasses] = {};  ///< [k]: acquisitions that waited less than 2^k ns, and 2^(k−1) at least
+  std::uint64_t waits[kWaitClasses] = {};  ///< [k]: acquisitions that waited less than 2^k ns, and 2^(k−1) at least;
+                                           ///< what is over within 2 µs may count as 0
 };
 
 /// An acquisition that was started and not yet waited for. It must be waited for (or tested until it is there).

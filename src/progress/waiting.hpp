@@ -61,7 +61,7 @@ class Waiting {
                 [&](std::uint64_t timeout_ns) { host_.wait(word, seen, std::min(timeout_ns, nap_ns)); }, kForever);
   }
 
-  /// Looks for about 200 ns, without a clock: whether `ready()` held.
+  /// Looks for 200 to 450 ns (ten pauses of the processor), without a clock: whether `ready()` held.
   template <typename Ready>
   static bool glance(Ready ready) {
     for (int look = 0; look < kLooks; ++look) {
@@ -93,7 +93,8 @@ class Waiting {
     const auto sleep = [&](std::uint64_t timeout_ns) {
       if (mark(seen)) host_.wait(word, seen, timeout_ns);
     };
-    if (linger(look)) return {};
+    // Not where there is an end: some of those only look, and some are pauses of random length.
+    if (until_ns == kForever && linger(look)) return {};
     return wait([&] { return glance(look); }, [] { return false; }, sleep, until_ns);
   }
 

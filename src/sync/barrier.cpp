@@ -79,7 +79,8 @@ Result<Barriers::Membership*> Barriers::prepare(const launch::Group& group, cons
     // A write of mine that was refused is no reason to leave the others waiting.
     mine.fenced = rma_.before_barrier(mine.nodes, fences, kind, mine.cut);
     if (mine.fenced.code() == Code::peer_dead) return mine.fenced;
-    mine.entry->plan.store(static_cast<std::uint32_t>(plan), std::memory_order_relaxed);  // ordered by the arrival
+    // For the server. Ordered by the arrival.
+    if (mine.several_nodes) mine.entry->plan.store(static_cast<std::uint32_t>(plan), std::memory_order_relaxed);
   }
   mine.begun = true;
   return &mine;

@@ -13,6 +13,7 @@ namespace {
 using base::kKiB;
 using base::kMiB;
 using kernels_test::Buffer;
+using kernels_test::Fenced;
 
 constexpr std::size_t kGuard = 64;
 
@@ -75,8 +76,30 @@ TEST(Copy, EveryMethodAtPageEnds) {
   Buffer to(20'000, 0, random), from(20'000, 0, random);
   for (const CopyMethods& method : copy_methods()) {
     for (std::size_t start = 4096 - 70; start < 4096 + 70; ++start) {
-      for (std::size_t end = 8192 - 40; end < 8192 + 40; end += 3) {
+      for (std::size_t end = 8192 - 66 + start % 3; end < 8192 + 66; end += 3) {
         ASSERT_NO_FATAL_FAILURE(expect_copied(&method, to, start, from, start % 67 + kGuard, end - start));
+      }
+    }
+  }
+}
+
+// Nothing beyond source and destination is touched, not even read: unmapped pages lie at both ends of each.
+TEST(Copy, EveryMethodBetweenUnmappedPages) {
+  base::Random random(kernels_test::seed());
+  constexpr std::size_t kBytes = 20 * 4096;
+  Fenced to(kBytes), from(kBytes);
+  for (std::size_t i = 0; i < kBytes; ++i) from.data()[i] = static_cast<std::byte>(random.next());
+  std::vector<std::size_t> sizes{4095, 4096, 4097, 8192, 24 * kKiB - 1, 24 * kKiB, 30'001, 70'000};
+  for (std::size_t bytes = kInlineCopyBytes + 1; bytes < 1400; ++bytes) sizes.push_back(bytes);
+  for (const CopyMethods& method : copy_methods()) {
+    for (const std::size_t bytes : sizes) {
+      for (const bool to_end : {false, true}) {
+        for (const bool from_end : {false, true}) {
+          std::byte* const t = to.data() + (to_end ? kBytes - bytes : 0);
+          const std::byte* const f = from.data() + (from_end ? kBytes - bytes : 0);
+          method.copy(t, f, bytes);
+          ASSERT_EQ(std::memcmp(t, f, bytes), 0) << method.name << ", " << bytes << " bytes";
+        }
       }
     }
   }
@@ -122,7 +145,7 @@ TEST(Copy, OntoItself) {
   const std::vector<std::byte> before = memory.content();
   for (const CopyMethods& method : copy_methods()) {
     for (const std::size_t bytes :
-         {std::size_t{3}, std::size_t{64}, std::size_t{200}, kKiB, 8 * kKiB, 6 * kMiB, 13 * kMiB}) {
+         {std::size_t{3}, std::size_t{64}, std::size_t{200}, kKiB, 8 * kKiB, 50 * kKiB, 6 * kMiB, 13 * kMiB}) {
       copy_by(&method, memory.data() + 9, memory.data() + 9, bytes);
     }
   }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -46,6 +47,24 @@ class Buffer {
   std::vector<std::byte> memory_;
   std::size_t bytes_;
   std::byte* start_;
+};
+
+/// Whole pages between pages that nobody may touch.
+class Fenced {
+ public:
+  explicit Fenced(std::size_t bytes) : bytes_(bytes + 2 * kPageBytes) {
+    all_ = mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (all_ == MAP_FAILED || mprotect(data(), bytes, PROT_READ | PROT_WRITE) != 0) std::abort();
+  }
+  ~Fenced() { munmap(all_, bytes_); }
+  Fenced(const Fenced&) = delete;
+  Fenced& operator=(const Fenced&) = delete;
+  std::byte* data() const { return static_cast<std::byte*>(all_) + kPageBytes; }
+
+ private:
+  static constexpr std::size_t kPageBytes = 4096;
+  std::size_t bytes_;
+  void* all_ = nullptr;
 };
 
 }  // namespace grapnel::kernels_test

@@ -32,8 +32,10 @@ class MpiWorker {
   bool progress() { return false; }  // the look itself makes MPI go on
   void sleep(std::uint64_t timeout_ns) {
     os::Word nobody{0};
-    for (int naps = 0; naps < kNapsInARow && !complete(); ++naps) {
-      host_.wait(nobody, 0, std::min(timeout_ns, nap_ns_));
+    for (int naps = 0; naps < kNapsInARow && timeout_ns > 0 && !complete(); ++naps) {
+      const std::uint64_t nap_ns = std::min(timeout_ns, nap_ns_);
+      host_.wait(nobody, 0, nap_ns);
+      timeout_ns -= nap_ns;
       nap_ns_ = std::min(2 * nap_ns_, kLongestNap_ns);
     }
   }

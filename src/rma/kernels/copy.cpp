@@ -83,7 +83,8 @@ void copy_rows(std::byte* to, std::ptrdiff_t to_stride, const std::byte* from, s
 constexpr std::array kMethods{CopyMethods{"portable", portable::copy, portable::copy_rows}};
 #endif
 
-// Measured, where both sides of a copy pass through the cache. Intel's servers: 5/8 of the second level, 1.25 MiB of 2;
+// Measured, where both sides of a copy pass through the cache. Intel's servers: 5/8 of the share of the second level,
+// 1.25 MiB of 2;
 // the third is far, and in a virtual machine its size says nothing. Zen 4: 3/4 of the share of the third, 12 MiB of 16.
 // The lower bound guards against machines that misreport their cache.
 std::size_t choose_nontemporal_from() {

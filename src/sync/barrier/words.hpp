@@ -1,8 +1,12 @@
 // What the ranks of a node share for their barriers: an entry per group, in node memory.
 //
-//   a rank:      fence if the plan says so ─▶ add dirty, payload ─▶ arrived += 1 ─▶ the last one: launch ─▶ wait on
-//   gate the server:  takes launched entries ─▶ rounds with other nodes ─▶ results ─▶ arrived = 0 ─▶ opens the gate a
-//   group on one node:  payload ─▶ gate += 1 ─▶ wait on gate
+//   a rank      fence if the plan says so ─▶ add dirty, payload ─▶ arrived += 1
+//               ─▶ the last one: launch ─▶ wait on gate
+//
+//   the server  takes launched entries ─▶ rounds with other nodes ─▶ results
+//               ─▶ arrived = 0 ─▶ opens the gate
+//
+//   a rank of a group on one node      payload ─▶ gate += 1 ─▶ wait on gate
 //
 //   gate:  ┌───────────────────────────────────────┬───┐
 //          │ barriers done, or, for a group on one │ s │   s: somebody sleeps on the word; whoever opens it wakes only
@@ -45,7 +49,7 @@ struct alignas(64) BarrierEntry {
   os::Word plan;  ///< BarrierPlan; every rank stores the same
   std::atomic<std::uint64_t> dirty;
   os::Word payload;  ///< 1 + the number of its payload area; 0: none yet. Kept until the release
-  os::Word combine;  ///< number of the function that joins payloads; 0: this barrier has none
+  os::Word combine;  ///< for the server: number of the function that joins payloads; 0: this barrier has none
   os::Word next;     ///< 1 + the number of the next launched entry; 0: the last
   // Results.
   alignas(64) os::Word gate;

@@ -36,7 +36,8 @@ struct LockId {
 /// What a rank has to do with a lock.
 enum class Hold : std::uint8_t { none, wanted, held, shared };
 
-/// A place in a queue inside a node (node_queue.hpp). Belongs to a rank; in use until the one behind was passed it.
+/// A place in a queue inside a node (node_queue.hpp). Belongs to a rank; in use until the one behind has
+/// seen that it was passed.
 struct alignas(64) Record {
   os::Word link;
   std::atomic<std::uint32_t> in_use;

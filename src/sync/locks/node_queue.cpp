@@ -30,7 +30,8 @@ Result<bool> NodeQueue::enter(NodeQueueWords& queue, Acquisition& a) {
   if (take_up(queue, a)) return false;
   a.record = ground_.memory.take_record(a.lock.ordinal);
   if (a.record == 0) {
-    return Status(Code::no_memory, fmt::format("this rank holds or waits for {} contended locks of the set already",
+    return Status(Code::no_memory, fmt::format("this rank holds or waits for contended locks of the set, or left them "
+                                               "to requests that nobody has tested since: {} together",
                                                LockMemory::kRecords));
   }
   forget_left(a.record);
@@ -81,7 +82,7 @@ bool NodeQueue::passed_soon(NodeQueueWords& queue, const Acquisition& a) {
   return progress::Waiting::glance([&] { return is_passed(link.load(std::memory_order_relaxed)); });
 }
 
-// Nobody looks at this place any more: its link is as new for whoever takes the place next.
+// Nobody looks at this place any more. The bare one's link is as new here, a record's when it is taken.
 void NodeQueue::retire(NodeQueueWords& queue, std::uint32_t place) {
   if (place == kBare) {
     queue.link.store(kNobody, std::memory_order_relaxed);  // ordered by the tail, when it is freed

@@ -1,10 +1,9 @@
 // A queue of the ranks of one node, in shared memory, whose waiters sleep: the lower half of `cohort`, and the queue of
 // writers of `reader_writer`.
 //
-//   tail    0 = free, 1 = held by somebody who found it free, else the last waiter's record (lock_memory.hpp)
-//   link    the link of the holder that found it free
-//   record: link   nobody behind | waits | waits, asleep | gave up, and which record | passed (with what the holder
-//   says)
+//   tail  0 = free, 1 = held by somebody who found it free, else the last waiter's record (lock_memory.hpp)
+//   link  of the holder that found it free, and one in each record:
+//         nobody behind | waits | waits, asleep | gave up, and which record | passed (with the holder's word)
 //
 // A free queue is taken and given back by one compare-and-swap each, without a record. Whoever comes behind another
 // waits on that one's link, not on a word of its own (Craig; Landin and Hagersten: the CLH lock; a link and not a
@@ -15,16 +14,15 @@
 // A releaser whose successor has not linked yet marks its own link as passed and leaves: the linker finds that, and is
 // the holder. So a release never waits. A waiter that gave up says so in the link that it waited on, with its record,
 // and stays in the queue as that record: whoever passes the queue on goes on from there, and if the same rank comes
-// again before that, it waits there again. So a rank has one record in a queue, however often it gives up.
+// again before that, it waits there again. So a rank waits or has given up in one place of a queue, however often.
 //
 // Whether its place is a record, and which, the holder alone needs to know: that stands in its own memory.
 //
 // Invariants:
 //  1. There is one holder, or somebody who is about to link is.
-//  2. A link has one waiter at a time: who got the place from the tail, or after it gave up the one who stood behind
-//  it.
-//  3. A place is retired by whoever sees last that it was passed (its waiter, or the holder where that one gave up), so
-//     it is never used while somebody may reach it.
+//  2. A link has one waiter: who got the place from the tail. If it gave up, only the holder gets past it.
+//  3. A place is retired by whoever sees last that it was passed: its waiter, or the holder where that one gave up. So
+//     nobody reads or writes the link of a place that is somebody's again; to wake its sleepers in vain does no harm.
 //  4. A rank is once in a queue: until its release is over it does not enter again (lock_set.hpp).
 // Threads: any.
 #pragma once

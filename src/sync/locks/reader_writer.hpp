@@ -23,12 +23,12 @@
 //            sole             1 one-way message            the same; hand-off is 2 messages: the home decides the phase
 //   in a job of one node: 1 compare-and-swap shared, 2 sole
 //
-// Who spins where: on the node's `bell`, then it sleeps on it. Grants come from the home's server to the node's.
-// Order: a writer's release opens a read phase for all readers that wait then, then comes the next writer; a read phase
-// ends for a writer that waits: later readers are in the next one. Writers are FIFO in a node and by node.
-// One who gives up: a reader is no longer counted; a writer's request stays at the home, and the node gives the grant
-// back when it comes and nobody wants it.
-// A holder that dies: its node gives nothing back; waiters see the death between sleeps, and the job ends.
+// Who spins where: on the node's `bell`, then it sleeps on it; writers behind another of the node on that one's link.
+// Grants come from the home's server to the node's. Order: a writer's release opens a read phase for all readers that
+// wait then, then comes the next writer; a read phase ends for a writer that waits: later readers are in the next one.
+// Writers are FIFO in a node and by node. One who gives up: a reader is no longer counted; a writer's request stays at
+// the home, and the node gives the grant back when it comes and nobody wants it. A holder that dies: its node gives
+// nothing back; waiters see the death between sleeps, and the job ends.
 //
 // Invariants:
 //  1. wi → no readers inside. gr = sole ↔ wi, in a job of several nodes.
