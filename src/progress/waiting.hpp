@@ -7,9 +7,7 @@
 // the host's clock, after which it answers timed_out.
 //
 // A word is looked at in glances: some looks one pause apart, without a clock. Where the other is at it on another
-// core, the first glance is the whole wait; a clock read between two looks would cost more than the word's way. The
-// first few of a wait, about a microsecond, are not counted as spinning either: to be counted off is a locked
-// instruction, which would come between the awaited store and the caller (20 of 230 ns of a lock's hand-over).
+// core, the first glance is the whole wait; a clock read between two looks would cost more than the word's way.
 //
 // A spin yields, because whoever it waits for may be ready to run on the same core: the kernel likes to wake who is
 // sent something on the core of the sender. How often, is learned (`Neighbour`).
@@ -56,7 +54,6 @@ class Waiting {
       seen = word.load(std::memory_order_acquire);
       return ready(seen);
     };
-    if (linger(look)) return {};
     return wait([&] { return glance(look); }, [] { return false; },
                 [&](std::uint64_t timeout_ns) { host_.wait(word, seen, std::min(timeout_ns, nap_ns)); }, kForever);
   }
@@ -71,7 +68,9 @@ class Waiting {
     return false;
   }
 
-  /// Some glances, about a microsecond, unless the one who is waited for needs this core.
+  /// Some glances, about a microsecond, unless the one who is waited for needs this core. For a lock's waiter: it is
+  /// not counted among those who spin, as to be counted off is a locked instruction between the awaited store and the
+  /// caller, 20 of 230 ns of a hand-over.
   template <typename Ready>
   bool linger(Ready ready) const {
     for (int i = 0; i < kFirstGlances && !neighbour_.answers(); ++i) {
@@ -93,8 +92,6 @@ class Waiting {
     const auto sleep = [&](std::uint64_t timeout_ns) {
       if (mark(seen)) host_.wait(word, seen, timeout_ns);
     };
-    // Not where there is an end: some of those only look, and some are pauses of random length.
-    if (until_ns == kForever && linger(look)) return {};
     return wait([&] { return glance(look); }, [] { return false; }, sleep, until_ns);
   }
 

@@ -56,7 +56,10 @@ Result<NodeQueue::State> NodeQueue::wait(NodeQueueWords& queue, const Acquisitio
     seen = kSleeps;
     return true;
   };
-  GRAPNEL_TRY(ground_.waiting.on_marked_word(link, is_passed, mark, until_ns));
+  const auto passed = [&] { return is_passed(link.load(std::memory_order_acquire)); };  // as in `on_marked_word`
+  if (until_ns != progress::Waiting::kForever || !ground_.waiting.linger(passed)) {
+    GRAPNEL_TRY(ground_.waiting.on_marked_word(link, is_passed, mark, until_ns));
+  }
   const auto word = static_cast<State>(link.load(std::memory_order_relaxed));  // nobody changes it after it was passed
   retire(queue, a.waits_at);
   places_[a.lock.ordinal] = place_of(a.record);
