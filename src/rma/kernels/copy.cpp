@@ -30,7 +30,7 @@ constexpr std::size_t kAheadFromBytes = 24 * base::kKiB;
 namespace sse2 {
 #define GRAPNEL_TARGET
 #define GRAPNEL_COPY_FAR copy_crossing
-constexpr std::size_t kFarFromBytes = kCrossingFromBytes;
+constexpr std::size_t kFarFromBytes = kCrossingFromBytes, kPagesAtOnce = 1, kSourceAheadBytes = 2048;
 #define GRAPNEL_VECTOR_BYTES 16
 inline void nontemporal_store(std::byte* to, const __m128i& value) {
   _mm_stream_si128(reinterpret_cast<__m128i*>(to), value);
@@ -43,7 +43,7 @@ inline void nontemporal_store(std::byte* to, const __m128i& value) {
 namespace avx2 {
 #define GRAPNEL_TARGET __attribute__((target("avx2")))
 #define GRAPNEL_VECTOR_BYTES 32
-constexpr std::size_t kFarFromBytes = kCrossingFromBytes;
+constexpr std::size_t kFarFromBytes = kCrossingFromBytes, kPagesAtOnce = 1, kSourceAheadBytes = 2048;
 GRAPNEL_TARGET inline void nontemporal_store(std::byte* to, const __m256i& value) {
   _mm256_stream_si256(reinterpret_cast<__m256i*>(to), value);
 }
@@ -57,7 +57,7 @@ namespace avx512 {
 #define GRAPNEL_TARGET __attribute__((target("avx512f,prfchw")))
 #define GRAPNEL_COPY_FAR copy_ahead
 #define GRAPNEL_VECTOR_BYTES 64
-constexpr std::size_t kFarFromBytes = kAheadFromBytes;
+constexpr std::size_t kFarFromBytes = kAheadFromBytes, kPagesAtOnce = 2, kSourceAheadBytes = 0;
 GRAPNEL_TARGET inline void nontemporal_store(std::byte* to, const __m512i& value) {
   _mm512_stream_si512(reinterpret_cast<__m512i*>(to), value);
 }
