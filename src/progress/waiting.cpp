@@ -20,6 +20,9 @@ std::uint32_t cpu_share_of_node(const launch::Launch& launch) {
 constexpr std::uint64_t kNobody_ns = 1 * base::kMicrosecond_ns;
 constexpr std::uint64_t kTimeSlice_ns = 500 * base::kMicrosecond_ns;
 
+// A move that took longer than a spin's length is spun after as long as it took, up to this many lengths.
+constexpr std::uint64_t kLongestMove = 8;
+
 }  // namespace
 
 void Waiting::Neighbour::yielded(std::uint64_t from_ns, std::uint64_t to_ns) {
@@ -48,12 +51,12 @@ Result<std::uint64_t> Waiting::sleep_until(std::uint64_t until_ns) {
 }
 
 Waiting::Spin::Spin(Waiting& waiting, Neighbour& neighbour, std::uint64_t until_ns)
-    : waiting_(waiting), neighbour_(neighbour), end_ns_(0), limit_ns_(0), yielded_ns_(0) {
+    : waiting_(waiting), neighbour_(neighbour), end_ns_(0), limit_ns_(0), yielded_ns_(0), stepped_ns_(0) {
   // relaxed: only a count of how many spin; nothing is published by it.
   const std::uint32_t others = waiting.spinners_.fetch_add(1, std::memory_order_relaxed);
   counted_ = others < waiting.cpu_share_;
   if (counted_) {
-    yielded_ns_ = waiting.host_.now_ns();
+    yielded_ns_ = stepped_ns_ = waiting.host_.now_ns();
     limit_ns_ = std::min(yielded_ns_ + kLongestSleep_ns, until_ns);
     end_ns_ = std::min(yielded_ns_ + waiting.spin_ns_, limit_ns_);
   } else {
@@ -65,11 +68,21 @@ Waiting::Spin::~Spin() {
   if (counted_) waiting_.spinners_.fetch_sub(1, std::memory_order_relaxed);
 }
 
+// A move may be one system call that copies a megabyte, and then the peer takes as long to copy it on: whoever sleeps
+// meanwhile adds his wake-up to the transfer.
+void Waiting::Spin::restart() {
+  if (!counted_) return;
+  const std::uint64_t now_ns = waiting_.host_.now_ns(), least_ns = waiting_.spin_ns_;
+  const std::uint64_t spin_ns = std::clamp(now_ns - stepped_ns_, least_ns, kLongestMove * least_ns);
+  end_ns_ = std::min(now_ns + spin_ns, limit_ns_);
+}
+
 bool Waiting::Spin::step() {
   if (!counted_) return false;
   const std::uint64_t now_ns = waiting_.host_.now_ns();
   waiting_.looked_ns_.store(now_ns, std::memory_order_relaxed);
   if (now_ns >= end_ns_) return false;
+  stepped_ns_ = now_ns;
   if (neighbour_.wants_yield(yielded_ns_, now_ns)) {
     waiting_.host_.yield();
     yielded_ns_ = waiting_.host_.now_ns();

@@ -132,15 +132,13 @@ class Waiting {
     bool step();
     /// Something happened: what comes next may be as near. Not beyond the wait's end, and after 250 ms no more: then it
     /// is time to look whether the job still lives.
-    void restart() {
-      if (counted_) end_ns_ = std::min(waiting_.host_.now_ns() + waiting_.spin_ns_, limit_ns_);
-    }
+    void restart();
 
    private:
     Waiting& waiting_;
     Neighbour& neighbour_;
     bool counted_;
-    std::uint64_t end_ns_, limit_ns_, yielded_ns_;
+    std::uint64_t end_ns_, limit_ns_, yielded_ns_, stepped_ns_;
   };
 
   /// The clock as a wait of this rank read it last: its spin between two glances, or after it slept.

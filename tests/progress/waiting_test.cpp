@@ -23,6 +23,31 @@ struct Restless {
   }
 };
 
+// Its first move takes long, as a system call that sends a megabyte does.
+struct SlowToMove {
+  os::Host& host;
+  std::uint64_t moved_ns = 0, slept_ns = 0;
+  static constexpr std::uint64_t kMove_ns = 100 * base::kMicrosecond_ns;
+
+  bool progress() {
+    if (moved_ns != 0) return false;
+    os::Word never{0};
+    host.wait(never, 0, kMove_ns);
+    moved_ns = host.now_ns();
+    return true;
+  }
+  void sleep(std::uint64_t) {
+    if (slept_ns == 0) slept_ns = host.now_ns();
+  }
+};
+
+WORLD_TEST_ON(Waiting, SpinsAfterALongMoveForAsLongAsItTook, (std::vector<Shape>{{1, 1}})) {
+  progress::Waiting& waiting = *RuntimeAccess::parts(g).waiting;
+  SlowToMove worker{waiting.host()};
+  EXPECT_OK(waiting.on_worker(worker, [&] { return worker.slept_ns != 0; }));
+  EXPECT_GE(worker.slept_ns - worker.moved_ns, SlowToMove::kMove_ns);
+}
+
 WORLD_TEST_ON(Waiting, EndsInTimeWhereItsWorkerNeverRests, (std::vector<Shape>{{1, 1}, {2, 2}})) {
   progress::Waiting& waiting = *RuntimeAccess::parts(g).waiting;
   Restless worker{waiting.host()};
