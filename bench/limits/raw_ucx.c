@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum { kPing = 1, kAnswer, kData, kFetch };
-enum { kLargest = 1 << 20 };
+enum { kLargest = 1 << 20, kPlaces = 2 };
 
 struct stream {
   uint64_t bytes, piece, eager;
@@ -24,6 +24,7 @@ struct raw_ucx {
   ucp_worker_h worker;
   ucp_ep_h endpoint; /* of the asking side */
   char* buffer;      /* what is sent by the server, and where rendezvous data arrives */
+  size_t landing;    /* where in it the next one lands */
   uint64_t answers, arrived, sending;
   uint64_t expected; /* of the stream that is coming; 0 where nobody waits for an answer */
   ucp_ep_h answer_to;
@@ -99,6 +100,15 @@ static void on_data_here(void* request, ucs_status_t status, size_t bytes, void*
   ucp_request_free(request);
 }
 
+/* As the blocks that are put and fetched against it: what is sent to the server has places of its own, as the second of
+ * two to one place would have to wait for the first; what comes back goes to one. A line that is written again is still
+ * in the cache. */
+static char* next_landing(struct raw_ucx* raw, size_t bytes) {
+  char* const place = raw->buffer + raw->landing;
+  if (raw->phase != NULL) raw->landing = (raw->landing + bytes) % ((size_t)kPlaces * kLargest);
+  return place;
+}
+
 /* Data that comes by rendezvous is received into the buffer; other data is already here, and bare means that nobody
  * copies it. */
 static ucs_status_t on_data(void* arg, const void* header, size_t header_bytes, void* data, size_t bytes,
@@ -112,7 +122,7 @@ static ucs_status_t on_data(void* arg, const void* header, size_t header_bytes, 
   raw->expected = stream->bytes;
   raw->answer_to = param->reply_ep;
   if (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) {
-    const ucs_status_ptr_t request = ucp_am_recv_data_nbx(raw->worker, data, raw->buffer, bytes, &how);
+    const ucs_status_ptr_t request = ucp_am_recv_data_nbx(raw->worker, data, next_landing(raw, bytes), bytes, &how);
     if (UCS_PTR_IS_ERR(request)) check(UCS_PTR_STATUS(request), "receive");
     if (request != NULL) return UCS_OK;
   }
@@ -153,8 +163,8 @@ struct raw_ucx* raw_ucx_open(size_t segment_bytes) {
   check(ucp_init(&params, config, &raw->context), "make a context");
   ucp_config_release(config);
   check(ucp_worker_create(raw->context, &worker_params, &raw->worker), "make a worker");
-  raw->buffer = aligned_alloc(4096, kLargest);
-  memset(raw->buffer, 1, kLargest);
+  raw->buffer = aligned_alloc(4096, (size_t)kPlaces * kLargest);
+  memset(raw->buffer, 1, (size_t)kPlaces * kLargest);
   set_handler(raw, kPing, on_ping);
   set_handler(raw, kAnswer, on_answer);
   set_handler(raw, kData, on_data);
