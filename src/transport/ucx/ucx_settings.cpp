@@ -22,9 +22,12 @@ bool names_carry_transport() {
   return major > 1 || minor >= 17;
 }
 
-void change_tcp(Settings& settings, const std::string& name, const std::string& value) {
-  if (user_sets(("UCX_TCP_" + name).c_str())) return;
-  settings.changes.emplace_back(names_carry_transport() ? "TCP_" + name : name, value);
+// Both or none: UCX refuses to receive in shorter segments than it sends.
+void choose_tcp_segments(Settings& settings) {
+  if (user_sets("UCX_TCP_RX_SEG_SIZE") || user_sets("UCX_TCP_TX_SEG_SIZE")) return;
+  const std::string prefix = names_carry_transport() ? "TCP_" : "";
+  settings.changes.emplace_back(prefix + "RX_SEG_SIZE", "72k");
+  settings.changes.emplace_back(prefix + "TX_SEG_SIZE", "72k");
 }
 
 void choose_transports(Settings& settings, bool one_machine, const std::vector<TransportRow>& rows) {
@@ -75,10 +78,7 @@ Settings choose_settings(const base::Config& config, const launch::NodeMap& node
   settings.changes.emplace_back("FLUSH_WORKER_EPS", "n");
   // A worker that ends while cma copies a rendezvous aborts in UCX 1.13.
   if (shared_memory && !user_sets("UCX_RNDV_SCHEME")) settings.changes.emplace_back("RNDV_SCHEME", "am");
-  if (tcp) {
-    change_tcp(settings, "RX_SEG_SIZE", "136k");
-    change_tcp(settings, "TX_SEG_SIZE", "136k");
-  }
+  if (tcp) choose_tcp_segments(settings);
   return settings;
 }
 
