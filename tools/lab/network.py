@@ -70,6 +70,8 @@ def make_host(place, index):
     # IPv6's neighbour discovery is noise that nothing here uses; a kernel without IPv6 has no such file.
     no_ipv6 = "echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6"
     command("ip", "netns", "exec", host, "sh", "-c", no_ipv6, may_fail=True)
+    # Not this machine's, which may be BBR: it paces by what it has measured, now 5, now 1 GB/s on a wire of microseconds.
+    command("ip", "netns", "exec", host, "sh", "-c", "echo reno >/proc/sys/net/ipv4/tcp_congestion_control")
     place.shared_memory(host).mkdir(mode=0o1777)
     place.shared_memory(host).chmod(0o1777)
     words = [random.getrandbits(bits) for bits in (32, 16, 16, 16, 48)]
