@@ -40,10 +40,13 @@ void add_operations_of_both_places(std::vector<PeerRow>& rows, const std::string
 }
 
 std::vector<PeerRow> same_node_rows() {
-  const std::string put = "put/8B/latency";
-  std::vector<PeerRow> rows = {{"peers/same_node/" + put, put, Kind::best_peer}};
+  const std::vector<std::string> unfenced = {"put/8B/latency", "put/strided_4x8B/latency"};
+  std::vector<PeerRow> rows;
+  for (const std::string& operation : unfenced) {
+    rows.push_back({"peers/same_node/" + operation, operation, Kind::best_peer});
+  }
   add_operations_of_both_places(rows, "same_node");
-  rows.push_back({"peers/face/" + put, put, Kind::face});
+  for (const std::string& operation : unfenced) rows.push_back({"peers/face/" + operation, operation, Kind::face});
   for (const std::string& operation : blocking_operations()) {
     rows.push_back({"peers/face/" + operation, operation, Kind::face});
   }

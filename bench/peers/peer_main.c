@@ -25,6 +25,7 @@ enum {
 };
 static const size_t kAllBytes = (size_t)kBulk + kBulkBytes;
 static const struct peer_rows kShape = {512, 1024, 64};
+static const struct peer_rows kSmallShape = {8, 1024, 4}; /* what the call itself costs */
 static const double kBatch_ns = 20e3;
 
 static char *local, *remote;             /* remote: rank 1's own view */
@@ -44,6 +45,7 @@ static void put_fence_8(void) {
   peer_fence();
 }
 static void get_8(void) { peer_get(local + kGot, kWord, 8); }
+static void strided_small(void) { peer_put_rows(local + kRows, kRows, &kSmallShape); }
 static void strided(void) {
   peer_put_rows(local + kRows, kRows, &kShape);
   peer_fence();
@@ -88,13 +90,15 @@ static int filled(size_t from, size_t bytes) {
 }
 static int word_is_right(void) { return filled(kWord, 8); }
 static int got_is_right(void) { return memcmp(local + kGot, local + kWord, 8) == 0; }
-static int rows_are_right(void) {
-  for (int row = 0; row < kShape.rows; ++row) {
-    const size_t from = kRows + (size_t)row * kShape.stride;
-    if (!filled(from, kShape.row_bytes) || remote[from + kShape.row_bytes] != 0) return 0;
+static int rows_of_are_right(const struct peer_rows* shape) {
+  for (int row = 0; row < shape->rows; ++row) {
+    const size_t from = kRows + (size_t)row * shape->stride;
+    if (!filled(from, shape->row_bytes) || remote[from + shape->row_bytes] != 0) return 0;
   }
   return 1;
 }
+static int small_rows_are_right(void) { return rows_of_are_right(&kSmallShape); }
+static int rows_are_right(void) { return rows_of_are_right(&kShape); }
 static int bulk_is_right(void) { return filled(kBulk, 8192); }
 
 struct operation {
@@ -109,6 +113,7 @@ static const struct operation kOperations[] = {
     {"put/8B/latency", put_8, 0, same_node_only, word_is_right},
     {"put_fence/8B/latency", put_fence_8, 0, and_busy, word_is_right},
     {"get/8B/latency", get_8, 0, and_busy, got_is_right},
+    {"put/strided_4x8B/latency", strided_small, 0, same_node_only, small_rows_are_right}, /* before the larger one */
     {"put/strided_64x512B/latency", strided, 0, and_busy, rows_are_right},
     {"accumulate/4KiB/latency", accumulate, 0, and_busy, NULL},
     {"fetch_and_add/latency", fetch_and_add, 0, and_busy, NULL},
