@@ -68,14 +68,18 @@ def make_host(place, index):
     ip("netns", "add", host)
     ip("link", "set", "lo", "up", host=host)
     # IPv6's neighbour discovery is noise that nothing here uses; a kernel without IPv6 has no such file.
-    no_ipv6 = "echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6"
-    command("ip", "netns", "exec", host, "sh", "-c", no_ipv6, may_fail=True)
+    set_in_kernel(host, "ipv6/conf/all/disable_ipv6", 1)
     # Not this machine's, which may be BBR: it paces by what it has measured, now 5, now 1 GB/s on a wire of microseconds.
-    command("ip", "netns", "exec", host, "sh", "-c", "echo reno >/proc/sys/net/ipv4/tcp_congestion_control")
+    set_in_kernel(host, "ipv4/tcp_congestion_control", "reno")
     place.shared_memory(host).mkdir(mode=0o1777)
     place.shared_memory(host).chmod(0o1777)
     words = [random.getrandbits(bits) for bits in (32, 16, 16, 16, 48)]
     place.boot_id_file(host).write_text("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}\n".format(*words))
+
+
+def set_in_kernel(host, name, value):
+    """A lab without it works, too: a container may have /proc/sys read-only."""
+    command("ip", "netns", "exec", host, "sh", "-c", f"echo {value} >/proc/sys/net/{name}", may_fail=True)
 
 
 def make_bridge(place, count, delay_ns):
