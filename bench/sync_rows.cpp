@@ -83,7 +83,7 @@ Pairing barrier_sweep() {
 // The plan that the barrier chooses by itself, beside those that it could have taken.
 std::vector<Pairing> choices(int nodes) {
   std::vector<Pairing> all;
-  for (const char* plan : {"exchange", "direct", "few"}) {
+  for (const char* plan : {"exchange", "direct", "few", "gather"}) {
     // Right after the writes: `few` makes them ask for their acknowledgements, and that is a part of its price.
     const SyncWork work = work_of(nodes - 1, 8, 0, kSweepOperations);
     Pairing pairing{

@@ -18,7 +18,7 @@ namespace grapnel::base {
 enum class ProgressMode { poll, event, adaptive };
 enum class TransportKind { ucx, sim };
 enum class FenceKind { serial, overlapped };
-enum class BarrierKind { automatic, serial, few, clean, exchange, direct };
+enum class BarrierKind { automatic, serial, few, clean, exchange, direct, gather };
 enum class LockKind { server_queue, ticket, armci_hybrid, test_and_set, mcs, mcs_by_cas, cohort, reader_writer };
 
 struct Config {

@@ -45,7 +45,8 @@ int seeds_per_shape() {
 void choose_algorithms(base::Config& config, std::uint64_t seed) {
   using base::BarrierKind;
   constexpr BarrierKind kBarriers[] = {BarrierKind::automatic, BarrierKind::exchange, BarrierKind::clean,
-                                       BarrierKind::direct,    BarrierKind::few,      BarrierKind::serial};
+                                       BarrierKind::direct,    BarrierKind::few,      BarrierKind::serial,
+                                       BarrierKind::gather};
   config.barrier = kBarriers[seed % std::size(kBarriers)];
   config.barrier_fanout = seed % 4 == 3 ? 3 : 2;
 }

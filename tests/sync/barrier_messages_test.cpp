@@ -140,6 +140,22 @@ TEST(BarrierMessages, Direct) {
   }
 }
 
+// Fewest of all in sum, but one node has as many as all the others together.
+TEST(BarrierMessages, Gather) {
+  for (const int n : kNodes) {
+    SCOPED_TRACE(fmt::format("{} nodes", n));
+    const int levels = n <= 9 ? 1 : 2;
+    std::uint64_t messages = 0;
+    double delays = 0;
+    for (const Cost& cost : costs_of({BarrierKind::gather, n, n - 1})) {
+      messages += cost.messages;
+      delays = std::max(delays, cost.delays);
+    }
+    EXPECT_EQ(messages, static_cast<std::uint64_t>(4 * (n - 1)));
+    EXPECT_NEAR(delays, 4 * levels, 0.05 * 4 * levels);
+  }
+}
+
 TEST(BarrierMessages, Few) {
   for (const int n : kNodes) {
     const int l = rounds_of(n);
@@ -164,7 +180,9 @@ TEST(BarrierMessages, AFanoutTakesFewerRounds) {
 
 // The first barriers guess; then the plan is the one that pays under this delay, and everybody's is the same.
 TEST(BarrierMessages, TheChoiceSettles) {
-  for (const Cost& cost : costs_of({BarrierKind::automatic, 8, 7})) EXPECT_NEAR(cost.delays, 4, 0.2);  // direct
+  double longest = 0;
+  for (const Cost& cost : costs_of({BarrierKind::automatic, 8, 7})) longest = std::max(longest, cost.delays);
+  EXPECT_NEAR(longest, 4, 0.2);  // direct; or gather, if this machine has few processors
   for (const Cost& cost : costs_of({BarrierKind::automatic, 8, 0})) EXPECT_NEAR(cost.delays, 3, 0.2);  // clean
 }
 

@@ -118,6 +118,7 @@ bool is_found(BarrierKind kind, Mutant mutant) {
 TEST(BarrierMutant, CountsThatAreNotWaitedFor) {
   EXPECT_TRUE(is_found(BarrierKind::exchange, Mutant::counts));
   EXPECT_TRUE(is_found(BarrierKind::direct, Mutant::counts));
+  EXPECT_TRUE(is_found(BarrierKind::gather, Mutant::counts));
 }
 
 TEST(BarrierMutant, DirtyNodesThatAreNotHeardOf) { EXPECT_TRUE(is_found(BarrierKind::clean, Mutant::dirty)); }
@@ -129,7 +130,7 @@ TEST(BarrierMutant, AnswersThatComeEarly) {
 
 TEST(BarrierMutant, TheRealOneIsRight) {
   for (const auto kind : {BarrierKind::automatic, BarrierKind::serial, BarrierKind::few, BarrierKind::clean,
-                          BarrierKind::exchange, BarrierKind::direct}) {
+                          BarrierKind::exchange, BarrierKind::direct, BarrierKind::gather}) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) EXPECT_FALSE(fails(seed, kind, Mutant::none)) << "seed " << seed;
   }
 }

@@ -48,7 +48,9 @@ std::uint64_t one_barrier(Runtime& g, const Memory& memory, int targets, std::ui
 WORLD_TEST_ON(BarrierNodes, Body, {}) {
   const auto memory = g.allocate(8 * static_cast<std::size_t>(g.size()));
   ASSERT_TRUE(memory.ok());
-  const auto expected = static_cast<std::uint64_t>(number("GRAPNEL_TEST_MESSAGES"));
+  const bool first = g.rank() == Rank{0};
+  const auto expected =
+      static_cast<std::uint64_t>(number(first ? "GRAPNEL_TEST_MESSAGES_OF_FIRST" : "GRAPNEL_TEST_MESSAGES"));
   for (std::uint64_t round = 1; round <= 20; ++round) {
     EXPECT_EQ(one_barrier(g, *memory, number("GRAPNEL_TEST_TARGETS"), round), expected) << "round " << round;
   }
@@ -62,14 +64,22 @@ bool runs_nodes() {
   return worlds == nullptr || std::string(worlds).find("nodes") != std::string::npos;
 }
 
-void expect_messages(const std::string& plan, int nodes, int targets, int messages) {
+// Of every node, or of the first one and of every other one.
+struct Messages {
+  Messages(int of_each) : of_first(of_each), of_others(of_each) {}
+  Messages(int first, int others) : of_first(first), of_others(others) {}
+  int of_first, of_others;
+};
+
+void expect_messages(const std::string& plan, int nodes, int targets, Messages messages) {
   const Shape shape{nodes, nodes};
   const auto outcome = run_job(shape,
                                {{"GRAPNEL_TEST_BODY", "BarrierNodes.Body"},
                                 {"GRAPNEL_BARRIER", plan},
                                 {"GRAPNEL_NATIVE_RMA", "0"},
                                 {"GRAPNEL_TEST_TARGETS", std::to_string(targets)},
-                                {"GRAPNEL_TEST_MESSAGES", std::to_string(messages)}},
+                                {"GRAPNEL_TEST_MESSAGES_OF_FIRST", std::to_string(messages.of_first)},
+                                {"GRAPNEL_TEST_MESSAGES", std::to_string(messages.of_others)}},
                                {"/proc/self/exe"}, std::chrono::seconds(60));
   EXPECT_EQ(outcome.exit_code, 0) << plan << " on " << nodes << " nodes\n" << outcome.output;
 }
@@ -81,6 +91,7 @@ TEST(BarrierNodes, MessagesAreExact) {
     expect_messages("clean", n, 0, rounds);
     expect_messages("exchange", n, n - 1, 2 * rounds);
     expect_messages("direct", n, n - 1, n - 1 + rounds);
+    expect_messages("gather", n, n - 1, {2 * (n - 1), 2});
     expect_messages("few", n, 1, 2 + rounds);
     expect_messages("serial", n, n - 1, 2 * (n - 1) + rounds);
   }

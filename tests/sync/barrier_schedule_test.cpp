@@ -103,6 +103,40 @@ TEST(ReduceScatter, EveryNumberArrivesOnce) {
   }
 }
 
+TEST(Gather, EveryNodeIsInItsParentsRun) {
+  for (std::uint32_t count = 1; count <= 300; ++count) {
+    for (std::uint32_t me = 0; me < count; ++me) {
+      const GatherPlace place = gather_place(count, me);
+      ASSERT_EQ(place.root, me == 0);
+      ASSERT_EQ(place.mine.first, me);
+      std::uint32_t next = me + 1;
+      for (const auto& child : place.children) {
+        ASSERT_EQ(child.first, next);
+        ASSERT_LT(child.first, child.end);
+        ASSERT_EQ(gather_place(count, child.first).parent, me);
+        ASSERT_EQ(gather_place(count, child.first).mine.end, child.end);
+        next = child.end;
+      }
+      ASSERT_EQ(next, place.mine.end);
+      ASSERT_LE(place.children.size(), kGatherFanout);
+    }
+  }
+}
+
+TEST(Gather, HasAsManyLevelsAsItsFarthestNodeHasForebears) {
+  for (std::uint32_t count = 1; count <= 300; ++count) {
+    std::uint32_t farthest = 0;
+    for (std::uint32_t me = 0; me < count; ++me) {
+      std::uint32_t forebears = 0;
+      for (GatherPlace place = gather_place(count, me); !place.root; place = gather_place(count, place.parent)) {
+        ++forebears;
+      }
+      farthest = std::max(farthest, forebears);
+    }
+    ASSERT_EQ(levels_of_gather(count), farthest) << count;
+  }
+}
+
 // ---- the choice ----
 
 Tally tally(std::uint32_t dirty, std::uint32_t cost_ns, std::uint32_t delay_ns) {
@@ -116,6 +150,20 @@ TEST(Plan, FollowsWhatTheLastBarrierSaw) {
   EXPECT_EQ(next_plan(tally(7, 1000, 5'000'000), eight), BarrierPlan::direct);
   EXPECT_EQ(next_plan(tally(7, 100'000, 1000), eight), BarrierPlan::exchange);
   EXPECT_EQ(next_plan(tally(1, 100'000, 1000), eight), BarrierPlan::few);
+}
+
+// Where nodes take turns on the processors it is the sum of all messages that counts.
+TEST(Plan, GathersWhereNodesShareProcessors) {
+  const Terms eight{.nodes = 8};
+  Tally crowded = tally(7, 20'000, 10'000);
+  EXPECT_NE(next_plan(crowded, eight), BarrierPlan::gather);
+  crowded.crowd_percent = 100;
+  EXPECT_NE(next_plan(crowded, eight), BarrierPlan::gather);
+  crowded.crowd_percent = 400;
+  EXPECT_EQ(next_plan(crowded, eight), BarrierPlan::gather);
+  // Of four nodes the others have hardly more messages, and no root that all wait for.
+  crowded.crowd_percent = 200;
+  EXPECT_NE(next_plan(crowded, {.nodes = 4}), BarrierPlan::gather);
 }
 
 TEST(Plan, IsTheCheapestOfTheEstimates) {

@@ -13,8 +13,8 @@ void Meeting::launch(const Roster& roster, BarrierPlan plan, const Tally& tally,
   payload_ = std::move(payload);
   combine_ = combine;
   carries_ = true;
-  const bool counts_first = plan == BarrierPlan::exchange || plan == BarrierPlan::direct;
-  enter(counts_first ? BarrierStage::counts : BarrierStage::first);
+  const bool fenced = plan == BarrierPlan::serial || plan == BarrierPlan::few;
+  enter(fenced || plan == BarrierPlan::clean ? BarrierStage::first : BarrierStage::counts);
 }
 
 bool Meeting::take(const BarrierBody& body, ByteView payload) {
@@ -52,8 +52,9 @@ void Meeting::enter(BarrierStage stage) {
   }
   if (stage == BarrierStage::counts) {
     writes_.assign(roster_->size(), 0);
+    const std::uint32_t here = plan_ == BarrierPlan::gather ? roster_->me : 0;
     for (std::uint32_t distance = 1; distance < roster_->size(); ++distance) {
-      writes_[distance] = hall_.issued(*roster_, node_at(roster_->me + distance));
+      writes_[(here + distance) % roster_->size()] = hall_.issued(*roster_, node_at(roster_->me + distance));
     }
   }
 }
@@ -70,9 +71,11 @@ bool Meeting::proceed() {
 
 bool Meeting::proceed_in_stage() {
   switch (stage_) {
-    case BarrierStage::first:
-    case BarrierStage::last: return disseminate();
-    case BarrierStage::counts: return plan_ == BarrierPlan::direct ? tell_counts() : exchange_counts();
+    case BarrierStage::first: return disseminate();
+    case BarrierStage::last: return plan_ == BarrierPlan::gather ? gather_sums() : disseminate();
+    case BarrierStage::counts:
+      if (plan_ == BarrierPlan::gather) return gather_counts();
+      return plan_ == BarrierPlan::direct ? tell_counts() : exchange_counts();
     case BarrierStage::applied: return hall_.applied(*roster_) >= awaited_;
     case BarrierStage::over: break;
   }

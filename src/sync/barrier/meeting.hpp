@@ -7,6 +7,7 @@
 //   clean          first ── all acknowledged? ── else: counts (exchange) ─ applied ─ last
 //   exchange       counts (reduce-scatter) ─ applied ─ last
 //   direct         counts (to everybody at once) ─ applied ─ last
+//   gather         counts (to the root and back) ─ applied ─ last (likewise)
 //
 // Invariants:
 //  1. Nothing is sent before the launch: the node's part is complete.
@@ -42,6 +43,7 @@ struct Roster {
   std::uint32_t entry = 0;    ///< in node memory
   std::vector<DisseminationRound> rounds;
   std::vector<std::uint32_t> distances;  ///< of the reduce-scatter
+  GatherPlace gather;
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(nodes.size()); }
 };
@@ -108,6 +110,10 @@ class Meeting {
   bool exchange_counts();
   bool tell_counts();
 
+  // gather.cpp
+  bool gather_counts();
+  bool gather_sums();
+
   MeetingHall& hall_;
   const std::uint64_t group_;
   const std::uint32_t count_;
@@ -122,7 +128,7 @@ class Meeting {
   Sum small_, large_;                  ///< schedule.hpp
   Tally mine_;                         ///< the node's own
   Bytes payload_;                      ///< the node's own, then everybody's
-  std::vector<std::uint64_t> writes_;  ///< by distance from here: issued to that node
+  std::vector<std::uint64_t> writes_;  ///< by distance from here, in a gather by place: issued to that node
   std::uint64_t awaited_ = 0;          ///< writes to be applied here
 };
 

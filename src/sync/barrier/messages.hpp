@@ -16,12 +16,14 @@ enum class BarrierStage : std::uint8_t {
   first,    ///< dissemination; for clean it says whether the barrier is over
   counts,   ///< every node learns how many writes it is to have applied
   applied,  ///< it waits until it has; no messages
-  last,     ///< dissemination
+  last,     ///< dissemination, or a gather
   over,
 };
 
 /// Server to server. `first` and `last`: the sender's two sums, the payload the two joined payloads; `counts`: the
-/// payload is the numbers of writes (64 bit), for the receiver and, in an exchange, the nodes after it.
+/// payload is the numbers of writes (64 bit), for the receiver and, in an exchange, the nodes after it. In a gather,
+/// round 0 goes to the parent, with the numbers for all nodes, or the large sum; round 1 comes back, with those for the
+/// receiver's run, or everybody's sum.
 struct BarrierBody {
   std::uint64_t group = 0;
   std::uint32_t count = 0;  ///< which of the group's barriers, from 1

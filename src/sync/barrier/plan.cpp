@@ -14,6 +14,7 @@ const char* to_string(BarrierPlan plan) {
     case BarrierPlan::few: return "few";
     case BarrierPlan::exchange: return "exchange";
     case BarrierPlan::direct: return "direct";
+    case BarrierPlan::gather: return "gather";
   }
   return "?";
 }
@@ -24,24 +25,48 @@ void Tally::add(const Tally& other) {
   most_dirty = std::max(most_dirty, other.most_dirty);
   message_cost_ns = std::max(message_cost_ns, other.message_cost_ns);
   delay_ns = std::max(delay_ns, other.delay_ns);
+  crowd_percent = std::max(crowd_percent, other.crowd_percent);
 }
 
+namespace {
+
+// How many nodes take turns on a processor.
+double turns(const Tally& tally) { return std::max(1.0, tally.crowd_percent / 100.0); }
+
+// What a message takes a node, while the others that share its processor send theirs.
+double cost_ns(const Tally& tally) { return tally.message_cost_ns * turns(tally); }
+
+// Where nodes share processors, who is sent a message also waits for its turn.
+double way_ns(const Tally& tally) { return tally.delay_ns + (turns(tally) > 1 ? cost_ns(tally) : 0); }
+
+// The root's own messages, or all nodes', whichever takes longer. In the other plans a node takes a message while
+// others work, within the delay; here they wait for the root, so what it takes counts, too: a half of what a send
+// costs.
+double gather_ns(const Tally& tally, const Terms& terms) {
+  const double others = terms.nodes - 1;
+  const double levels = levels_of_gather(terms.nodes);
+  const double root = 2 * std::min<double>(others, kGatherFanout) * levels;
+  const double all = 4 * others * turns(tally) / terms.nodes;
+  return 4 * levels * way_ns(tally) + std::max(root, all) * 1.5 * tally.message_cost_ns;
+}
+
+}  // namespace
+
 double estimated_ns(BarrierPlan plan, const Tally& tally, const Terms& terms) {
-  const double cost = tally.message_cost_ns, delay = tally.delay_ns, dirty = tally.most_dirty;
+  const double cost = cost_ns(tally), way = way_ns(tally), dirty = tally.most_dirty;
   double dissemination_ns = 0;
-  for_each_round(terms.nodes, terms.fanout,
-                 [&](std::uint32_t messages) { dissemination_ns += delay + cost * messages; });
+  for_each_round(terms.nodes, terms.fanout, [&](std::uint32_t messages) { dissemination_ns += way + cost * messages; });
   const auto exchange_rounds = static_cast<double>(std::bit_width(terms.nodes - 1));
   const auto others = static_cast<double>(terms.nodes - 1);
   const std::uint32_t window = std::max(terms.fence_window, 1U);
   const std::uint32_t windows = (tally.most_dirty + window - 1) / window;
   switch (plan) {
     case BarrierPlan::clean: return dissemination_ns;
-    case BarrierPlan::serial: return 2 * dirty * (delay + cost) + dissemination_ns;
-    case BarrierPlan::few: return 2 * windows * delay + 2 * dirty * cost + dissemination_ns;
-    case BarrierPlan::exchange: return exchange_rounds * (delay + cost) + dissemination_ns;
-    // A node sends to all the others and takes from all of them.
-    case BarrierPlan::direct: return delay + 2 * others * cost + dissemination_ns;
+    case BarrierPlan::serial: return 2 * dirty * (way + cost) + dissemination_ns;
+    case BarrierPlan::few: return 2 * windows * way + 2 * dirty * cost + dissemination_ns;
+    case BarrierPlan::exchange: return exchange_rounds * (way + cost) + dissemination_ns;
+    case BarrierPlan::direct: return way + others * cost + dissemination_ns;
+    case BarrierPlan::gather: return gather_ns(tally, terms);
   }
   return dissemination_ns;
 }
@@ -50,7 +75,8 @@ BarrierPlan next_plan(const Tally& tally, const Terms& terms) {
   if (tally.dirty == 0) return BarrierPlan::clean;
   BarrierPlan best = BarrierPlan::exchange;
   double least_ns = estimated_ns(best, tally, terms);
-  for (const BarrierPlan plan : {BarrierPlan::direct, BarrierPlan::few}) {
+  for (const BarrierPlan plan : {BarrierPlan::direct, BarrierPlan::few, BarrierPlan::gather}) {
+    if (plan == BarrierPlan::gather && turns(tally) <= 1) continue;  // one node would do the work of all
     const double time_ns = estimated_ns(plan, tally, terms);
     if (time_ns < least_ns) best = plan;
     least_ns = std::min(least_ns, time_ns);
@@ -65,6 +91,7 @@ std::optional<BarrierPlan> forced_plan(base::BarrierKind kind) {
     case base::BarrierKind::clean: return BarrierPlan::clean;
     case base::BarrierKind::exchange: return BarrierPlan::exchange;
     case base::BarrierKind::direct: return BarrierPlan::direct;
+    case base::BarrierKind::gather: return BarrierPlan::gather;
     case base::BarrierKind::automatic: break;
   }
   return std::nullopt;

@@ -7,8 +7,13 @@
 //                                        writes were acknowledged; if not: as exchange     ≤ 3L            ≤ 3L
 //   exchange                             reduce-scatter of counts, dissemination           2L              2L
 //   direct                               every node told its count, dissemination          N−1 + L         1 + L
+//   gather                               one node gathers the counts and tells each its    2, of one node  4⌈log9 N⌉
+//                                        own; the same again for who has applied them      2(N−1)
 //
 //   L = ⌈log2 N⌉ (with a fanout k: rounds ⌈log_k N⌉, messages up to (k−1)·⌈log_k N⌉); t: dirty nodes of a rank.
+//
+// All the others give every node the same work, to be done at the same time. Where nodes share processors, it is not:
+// there the messages of all of them count, 4(N−1) in a gather, 2·N·L in an exchange.
 //
 // `next_plan` is a pure function of what the barrier before reduced over all its nodes, so all ranks choose alike
 // without asking. A program that does what it did before gets the cheapest plan; a wrong guess is never wrong in
@@ -22,7 +27,7 @@
 
 namespace grapnel::sync {
 
-enum class BarrierPlan : std::uint32_t { clean, serial, few, exchange, direct };
+enum class BarrierPlan : std::uint32_t { clean, serial, few, exchange, direct, gather };
 
 const char* to_string(BarrierPlan plan);
 
@@ -33,7 +38,7 @@ struct Tally {
   std::uint32_t most_dirty = 0;       ///< the largest of the ranks' dirty nodes
   std::uint32_t message_cost_ns = 0;  ///< the largest of what one message takes a server
   std::uint32_t delay_ns = 0;         ///< the largest of half a round trip
-  std::uint32_t unused = 0;
+  std::uint32_t crowd_percent = 0;    ///< the most nodes to a processor of their machine, in hundredths
 
   void add(const Tally& other);
 };

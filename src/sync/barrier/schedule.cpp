@@ -12,6 +12,20 @@ std::vector<std::uint32_t> digits_of(std::uint32_t number, std::uint32_t base) {
   return digits;
 }
 
+// What is left of a run without its first node, in even parts.
+std::vector<Run> children_of(const Run& run) {
+  const std::uint32_t others = run.end - run.first - 1;
+  const std::uint32_t parts = std::min(others, kGatherFanout);
+  std::vector<Run> children;
+  std::uint32_t first = run.first + 1;
+  for (std::uint32_t part = 0; part < parts; ++part) {
+    const std::uint32_t end = first + others / parts + (part < others % parts ? 1 : 0);
+    children.push_back({first, end});
+    first = end;
+  }
+  return children;
+}
+
 }  // namespace
 
 std::vector<DisseminationRound> dissemination(std::uint32_t nodes, std::uint32_t fanout) {
@@ -40,6 +54,23 @@ std::vector<std::uint32_t> reduce_scatter(std::uint32_t nodes) {
   for (std::uint32_t distance = 1; distance < nodes; distance *= 2) distances.push_back(distance);
   std::reverse(distances.begin(), distances.end());
   return distances;
+}
+
+GatherPlace gather_place(std::uint32_t nodes, std::uint32_t me) {
+  GatherPlace place{.mine = {0, nodes}, .children = children_of({0, nodes})};
+  while (place.mine.first != me) {
+    const auto holds_me = [me](const Run& run) { return run.first <= me && me < run.end; };
+    const Run run = *std::find_if(place.children.begin(), place.children.end(), holds_me);
+    place = {.root = false, .parent = place.mine.first, .mine = run, .children = children_of(run)};
+  }
+  return place;
+}
+
+std::uint32_t levels_of_gather(std::uint32_t nodes) {
+  std::uint32_t levels = 0;
+  // The first child's run is the longest.
+  for (std::uint32_t run = nodes; run > 1; run = (run - 1 + kGatherFanout - 1) / kGatherFanout) ++levels;
+  return levels;
 }
 
 }  // namespace grapnel::sync

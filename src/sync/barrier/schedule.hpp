@@ -16,6 +16,9 @@
 // sends what is for the distances d … 2d−1 to node i+d, which adds it to what it has for these nodes. ⌈log2 N⌉ messages
 // and N−1 numbers per node for any N: no fold where N is no power of two.
 //
+// Gather. A tree: a node answers for a run of neighbours, itself the first, whose rest its children share as evenly as
+// it goes; node 0 answers for all. What is for the nodes of a child's run stands side by side.
+//
 // Source: thesis, section 4.3 (two pairwise exchanges); here without its power of two and without whole vectors.
 #pragma once
 
@@ -56,5 +59,25 @@ void for_each_round(std::uint32_t nodes, std::uint32_t fanout, Round round) {
 /// The distances of a reduce-scatter's rounds, the largest first: in the round of distance d, offsets d … min(2d, N)−1
 /// go to node i+d.
 std::vector<std::uint32_t> reduce_scatter(std::uint32_t nodes);
+
+/// Nodes `first` to `end`−1; `first` answers for them.
+struct Run {
+  std::uint32_t first = 0, end = 1;
+};
+
+struct GatherPlace {
+  bool root = true;
+  std::uint32_t parent = 0;
+  Run mine;
+  std::vector<Run> children;
+};
+
+/// Children of a node at most: up to 9 nodes are one level.
+inline constexpr std::uint32_t kGatherFanout = 8;
+
+GatherPlace gather_place(std::uint32_t nodes, std::uint32_t me);
+
+/// From the root to the node that is farthest from it.
+std::uint32_t levels_of_gather(std::uint32_t nodes);
 
 }  // namespace grapnel::sync

@@ -6,6 +6,7 @@
 
 #include "base/check.hpp"
 #include "base/codec.hpp"
+#include "os/identity.hpp"
 
 namespace grapnel::sync {
 
@@ -38,6 +39,7 @@ Roster make_roster(const launch::Launch& launch, std::vector<Rank> members, std:
   roster.entry = entry;
   roster.rounds = dissemination(roster.size(), fanout);
   roster.distances = reduce_scatter(roster.size());
+  roster.gather = gather_place(roster.size(), roster.me);
   return roster;
 }
 
@@ -50,7 +52,9 @@ BarrierServer::BarrierServer(const base::Config& config, launch::Launch& launch,
       counts_(counts),
       words_(words),
       combines_(combines),
-      terms_{static_cast<std::uint32_t>(launch.nodes().node_count()), config.barrier_fanout, config.fence_window} {}
+      terms_{static_cast<std::uint32_t>(launch.nodes().node_count()), config.barrier_fanout, config.fence_window},
+      crowd_percent_(static_cast<std::uint32_t>(100 * launch.nodes().nodes_on_machine_of(launch.node()) /
+                                                std::max<std::size_t>(os::cpus_online(), 1))) {}
 
 void BarrierServer::add_to_server() {
   server_.handlers().add(kBarrierHandler, {"barrier", sizeof(BarrierBody), sizeof(BarrierBody), false,
@@ -141,6 +145,7 @@ void BarrierServer::launch_meeting(std::uint32_t number) {
   tally.refused = server_.statistics().refused;
   tally.message_cost_ns = server_.message_cost_ns();
   tally.delay_ns = words_.delay_ns().load(std::memory_order_relaxed);
+  tally.crowd_percent = crowd_percent_;
   Bytes payload;
   const std::uint32_t combine = entry.combine.load(std::memory_order_relaxed);
   if (combine != 0) {

@@ -1,0 +1,69 @@
+// A barrier for nodes that share processors: one node gathers, and tells the others. See schedule.hpp.
+//
+// Twice up and down a tree: how many writes each node is to have applied, and that all have. A stage's round 0 is what
+// goes up, round 1 what comes down.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "sync/barrier/meeting.hpp"
+
+namespace grapnel::sync {
+namespace {
+
+constexpr std::uint32_t kUp = 0, kDown = 1;
+
+// As many as came, should a message be shorter than its stage wants: nobody else's memory is read.
+std::size_t numbers_in(ByteView bytes, std::size_t wanted) {
+  return std::min(bytes.size() / sizeof(std::uint64_t), wanted);
+}
+
+}  // namespace
+
+bool Meeting::gather_counts() {
+  const GatherPlace& place = roster_->gather;
+  for (; round_ < place.children.size(); ++round_) {
+    const Message* came = find(kUp, place.children[round_].first);
+    if (came == nullptr) return false;
+    std::vector<std::uint64_t> theirs(writes_.size());
+    std::memcpy(theirs.data(), came->payload.data(), numbers_in(came->payload, theirs.size()) * sizeof theirs[0]);
+    for (std::size_t i = 0; i < theirs.size(); ++i) writes_[i] += theirs[i];
+  }
+  if (!place.root) {
+    if (!std::exchange(sent_, true)) hall_.send(node_at(place.parent), body(kUp), std::as_bytes(std::span(writes_)));
+    const Message* came = find(kDown, place.parent);
+    if (came == nullptr) return false;
+    const std::size_t run = place.mine.end - place.mine.first;
+    std::memcpy(&writes_[place.mine.first], came->payload.data(), numbers_in(came->payload, run) * sizeof writes_[0]);
+  }
+  for (const Run& child : place.children) {
+    const std::span<const std::uint64_t> theirs(&writes_[child.first], child.end - child.first);
+    hall_.send(node_at(child.first), body(kDown), std::as_bytes(theirs));
+  }
+  awaited_ = writes_[roster_->me];
+  return true;
+}
+
+bool Meeting::gather_sums() {
+  const GatherPlace& place = roster_->gather;
+  for (; round_ < place.children.size(); ++round_) {
+    const Message* came = find(kUp, place.children[round_].first);
+    if (came == nullptr) return false;
+    add(large_, came->body.large, came->payload);
+  }
+  const auto tell = [this](std::uint32_t node, std::uint32_t direction) {
+    BarrierBody message = body(direction);
+    message.large = large_.tally;
+    hall_.send(node_at(node), message, large_.payload);
+  };
+  if (!place.root) {
+    if (!std::exchange(sent_, true)) tell(place.parent, kUp);
+    const Message* came = find(kDown, place.parent);
+    if (came == nullptr) return false;
+    large_ = {came->body.large, came->payload};
+  }
+  for (const Run& child : place.children) tell(child.first, kDown);
+  return true;
+}
+
+}  // namespace grapnel::sync
