@@ -13,6 +13,7 @@ FAIL_PATTERNS = (
     r"\bfail(?:s|ed|ing|ures?)?\b",
     r"\berrors?\b",
     r"\bmis-?match(?:es|ed)?\b",
+    r"\bdisagree(?:s|d|ments?)?\b",
     r"\b(?:not|in)[ -]?correct(?:ly)?\b",
     r"\bwrong\b",
     r"\bunexpected\b",
@@ -22,7 +23,7 @@ FAIL_PATTERNS = (
     r"\bunimplemented\b|\bnot implemented\b",
 )
 
-_TROUBLE = r"(?:errors?|fail(?:ed|ures?)?|mis-?match(?:es)?|aborts?|aborted|wrong|incorrect)"
+_TROUBLE = r"(?:errors?|fail(?:ed|ures?)?|mis-?match(?:es)?|disagreements?|aborts?|aborted|wrong|incorrect)"
 _THINGS = r"(?:(?:tests?|cases?|checks?|values?|elements?|total|of them|ranks?|programs?)\s+)?"
 _BEING = r"(?:(?:are|is|were|was|have|has)\s+)?"
 HARMLESS_PATTERNS = (

@@ -33,6 +33,7 @@ There were 10 errors
 Test failed: get returned 3
 ERROR in rank 2
 mismatch at element 7
+Matrices disagree for iteration 38
 result is not correct
 value is incorrect
 Assertion `x == y' failed.
@@ -60,6 +61,7 @@ No errors
  no errors found
 Test passed with 0 failures
 zero mismatches
+Total number of disagreements 0
 errors: 0
 Errors = 0
 failed: none
