@@ -34,7 +34,6 @@ struct NodeMap {
   /// True when every node is on one machine, so that loopback carries everything.
   bool one_machine() const;
   std::size_t ranks_on_machine_of(NodeId node) const;
-  std::size_t nodes_on_machine_of(NodeId node) const;
 };
 
 /// Splits each machine's ranks into `virtual_nodes` contiguous blocks, the first (n mod k) one larger; 0 or 1: one node

@@ -63,10 +63,6 @@ std::size_t NodeMap::ranks_on_machine_of(NodeId node) const {
   return count;
 }
 
-std::size_t NodeMap::nodes_on_machine_of(NodeId node) const {
-  return static_cast<std::size_t>(std::count(machine_of.begin(), machine_of.end(), machine_of[index(node)]));
-}
-
 std::vector<std::size_t> places_in_nodes(const NodeMap& nodes) {
   std::vector<std::size_t> places(nodes.node_of.size());
   for (const auto& ranks : nodes.ranks_of) {

@@ -2,7 +2,7 @@
 // 50 seeds, and the real barrier in none.
 //
 // They sit in the transport, where they change what a server says or is told:
-//   counts     the servers are told of no writes: exchange and direct do not wait until they are applied
+//   counts     the servers are told of no writes: exchange, direct and gather do not wait until they are applied
 //   dirty      nobody hears that another's writes are not acknowledged: clean does not look again
 //   answers    a server says that it has applied one request more than it has: few and serial leave a fence early
 #include <cstring>
@@ -18,6 +18,8 @@ namespace grapnel::test {
 namespace {
 
 using base::BarrierKind;
+
+constexpr int kNodesOfTwoLevels = 12;  // of a gather's tree
 
 enum class Mutant { none, counts, dirty, answers };
 
@@ -63,6 +65,17 @@ void run_rounds(Runtime& g, std::atomic<int>& missed) {
   constexpr std::size_t kWords = 512;
   const auto memory = g.allocate(kWords * 8 * static_cast<std::size_t>(g.size()));
   ASSERT_TRUE(memory.ok());
+  const auto add = g.add_combine([](Bytes& all, ByteView one) {
+    std::uint64_t sum = 0, more = 0;
+    std::memcpy(&sum, all.data(), sizeof sum);
+    std::memcpy(&more, one.data(), sizeof more);
+    sum += more;
+    std::memcpy(all.data(), &sum, sizeof sum);
+  });
+  ASSERT_TRUE(add.ok());
+  const std::uint64_t mine = std::uint64_t{1} << (4 * index(g.rank()));
+  std::uint64_t everybody = 0;
+  for (int rank = 0; rank < g.size(); ++rank) everybody += std::uint64_t{1} << (4 * rank);
   std::vector<std::uint64_t> words(kWords);
   const auto slot = [&](Rank owner, Rank writer) {
     return static_cast<std::uint64_t*>(memory->on(owner)) + kWords * index(writer);
@@ -78,14 +91,15 @@ void run_rounds(Runtime& g, std::atomic<int>& missed) {
     EXPECT_OK(g.barrier());
     const Rank from{(static_cast<int>(index(g.rank())) + g.size() - 2) % g.size()};
     if (writes(from) && slot(g.rank(), from)[kWords - 1] < round) ++missed;
-    EXPECT_OK(g.barrier());
+    const Result<Bytes> sum = g.barrier_with(*add, std::as_bytes(std::span(&mine, 1)));
+    if (!sum.ok() || !std::ranges::equal(*sum, std::as_bytes(std::span(&everybody, 1)))) ++missed;
   }
   EXPECT_OK(g.free(*memory));
 }
 
 // Whether the seed shows it: a write that is missing, or ranks that no longer agree and wait for ever.
-bool fails(std::uint64_t seed, BarrierKind kind, Mutant mutant) {
-  sim::WorldOptions options{.ranks = 5, .nodes = 5};
+bool fails(std::uint64_t seed, BarrierKind kind, Mutant mutant, int nodes = 5) {
+  sim::WorldOptions options{.ranks = nodes, .nodes = nodes};
   options.seed(seed);
   options.network.jitter_ns = 20 * base::kMicrosecond_ns;
   options.network.stall_probability = 0.05;
@@ -108,9 +122,9 @@ bool fails(std::uint64_t seed, BarrierKind kind, Mutant mutant) {
   return missed > 0 || !outcome.ok();
 }
 
-bool is_found(BarrierKind kind, Mutant mutant) {
+bool is_found(BarrierKind kind, Mutant mutant, int nodes = 5) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
-    if (fails(seed, kind, mutant)) return true;
+    if (fails(seed, kind, mutant, nodes)) return true;
   }
   return false;
 }
@@ -119,6 +133,7 @@ TEST(BarrierMutant, CountsThatAreNotWaitedFor) {
   EXPECT_TRUE(is_found(BarrierKind::exchange, Mutant::counts));
   EXPECT_TRUE(is_found(BarrierKind::direct, Mutant::counts));
   EXPECT_TRUE(is_found(BarrierKind::gather, Mutant::counts));
+  EXPECT_TRUE(is_found(BarrierKind::gather, Mutant::counts, kNodesOfTwoLevels));
 }
 
 TEST(BarrierMutant, DirtyNodesThatAreNotHeardOf) { EXPECT_TRUE(is_found(BarrierKind::clean, Mutant::dirty)); }
@@ -132,6 +147,9 @@ TEST(BarrierMutant, TheRealOneIsRight) {
   for (const auto kind : {BarrierKind::automatic, BarrierKind::serial, BarrierKind::few, BarrierKind::clean,
                           BarrierKind::exchange, BarrierKind::direct, BarrierKind::gather}) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) EXPECT_FALSE(fails(seed, kind, Mutant::none)) << "seed " << seed;
+  }
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    EXPECT_FALSE(fails(seed, BarrierKind::gather, Mutant::none, kNodesOfTwoLevels)) << "seed " << seed;
   }
 }
 

@@ -89,4 +89,34 @@ WORLD_TEST_ON(Refusal, SenselessRequestsTouchNothing, (std::vector<Shape>{{3, 2}
   EXPECT_OK(g.free(*memory));
 }
 
+// The others have been in the barrier for long when it comes, so that their servers learn only there what they refuse.
+WORLD_TEST_ON(Refusal, AWriteIsToldByTheBarrierOfItsRank, (std::vector<Shape>{{3, 2}, {3, 3}, {5, 5}})) {
+  const auto memory = g.allocate(64);
+  ASSERT_TRUE(memory.ok());
+  Runtime::Implementation& parts = RuntimeAccess::parts(g);
+  const bool writes = static_cast<int>(index(g.rank())) == g.size() - 1;
+  for (std::uint64_t round = 1; round <= 4; ++round) {
+    if (writes) {
+      os::Word never{0};
+      parts.waiting->host().wait(never, 0, 2 * base::kMillisecond_ns);
+      const rma::ContiguousBody nowhere{16, sizeof round};
+      progress::Order order;
+      order.handler = rma::kPutHandler;
+      order.body = base::bytes_of(nowhere);
+      order.payload = base::bytes_of(round);
+      order.write = true;
+      {
+        progress::Client::Guard guard(*parts.client);
+        ASSERT_TRUE(parts.client->send(NodeId{0}, order).ok());
+      }
+      // A write by message that the runtime knows of, so that the barrier asks its node.
+      EXPECT_OK(g.accumulate(ElementType::int64, nullptr, &round, memory->on(Rank{0}), sizeof round, Rank{0}));
+    }
+    const Status told = g.barrier();
+    EXPECT_EQ(told.code(), writes ? Code::refused : Code::ok) << "round " << round;
+    EXPECT_OK(g.barrier());
+  }
+  EXPECT_OK(g.free(*memory));
+}
+
 }  // namespace grapnel::test

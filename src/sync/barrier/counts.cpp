@@ -16,6 +16,12 @@ std::uint64_t number_at(ByteView numbers, std::size_t place) {
 
 }  // namespace
 
+// As many as came, should a message be shorter than its stage wants: nobody else's memory is read.
+void Meeting::add_numbers(std::span<std::uint64_t> sums, ByteView numbers) {
+  const std::size_t count = std::min(numbers.size() / sizeof(std::uint64_t), sums.size());
+  for (std::size_t i = 0; i < count; ++i) sums[i] += number_at(numbers, i);
+}
+
 bool Meeting::exchange_counts() {
   for (; round_ < roster_->distances.size(); ++round_) {
     const std::uint32_t distance = roster_->distances[round_];
@@ -26,8 +32,7 @@ bool Meeting::exchange_counts() {
     const Message* came = find(round_, roster_->me + roster_->size() - distance);
     if (came == nullptr) return false;
     writes_.resize(distance);
-    const std::size_t numbers = std::min<std::size_t>(came->payload.size() / sizeof(std::uint64_t), distance);
-    for (std::size_t i = 0; i < numbers; ++i) writes_[i] += number_at(came->payload, i);
+    add_numbers(writes_, came->payload);
     sent_ = false;
   }
   awaited_ = writes_.front();
@@ -44,7 +49,7 @@ bool Meeting::tell_counts() {
   for (; round_ < nodes - 1; ++round_) {
     const Message* came = find(0, roster_->me + 1 + round_);
     if (came == nullptr) return false;
-    if (came->payload.size() >= sizeof(std::uint64_t)) awaited_ += number_at(came->payload, 0);
+    add_numbers(std::span(&awaited_, 1), came->payload);
   }
   return true;
 }

@@ -3,7 +3,6 @@
 // Twice up and down a tree: how many writes each node is to have applied, and that all have. A stage's round 0 is what
 // goes up, round 1 what comes down.
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "sync/barrier/meeting.hpp"
@@ -13,11 +12,6 @@ namespace {
 
 constexpr std::uint32_t kUp = 0, kDown = 1;
 
-// As many as came, should a message be shorter than its stage wants: nobody else's memory is read.
-std::size_t numbers_in(ByteView bytes, std::size_t wanted) {
-  return std::min(bytes.size() / sizeof(std::uint64_t), wanted);
-}
-
 }  // namespace
 
 bool Meeting::gather_counts() {
@@ -25,16 +19,15 @@ bool Meeting::gather_counts() {
   for (; round_ < place.children.size(); ++round_) {
     const Message* came = find(kUp, place.children[round_].first);
     if (came == nullptr) return false;
-    std::vector<std::uint64_t> theirs(writes_.size());
-    std::memcpy(theirs.data(), came->payload.data(), numbers_in(came->payload, theirs.size()) * sizeof theirs[0]);
-    for (std::size_t i = 0; i < theirs.size(); ++i) writes_[i] += theirs[i];
+    add_numbers(writes_, came->payload);
   }
   if (!place.root) {
     if (!std::exchange(sent_, true)) hall_.send(node_at(place.parent), body(kUp), std::as_bytes(std::span(writes_)));
     const Message* came = find(kDown, place.parent);
     if (came == nullptr) return false;
-    const std::size_t run = place.mine.end - place.mine.first;
-    std::memcpy(&writes_[place.mine.first], came->payload.data(), numbers_in(came->payload, run) * sizeof writes_[0]);
+    const std::span<std::uint64_t> run(&writes_[place.mine.first], place.mine.end - place.mine.first);
+    std::fill(run.begin(), run.end(), 0);
+    add_numbers(run, came->payload);
   }
   for (const Run& child : place.children) {
     const std::span<const std::uint64_t> theirs(&writes_[child.first], child.end - child.first);

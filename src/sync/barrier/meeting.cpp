@@ -18,9 +18,10 @@ void Meeting::launch(const Roster& roster, BarrierPlan plan, const Tally& tally,
 }
 
 bool Meeting::take(const BarrierBody& body, ByteView payload) {
-  const bool sums = body.stage == BarrierStage::first || body.stage == BarrierStage::last;
-  if (sums ? payload.size() > 2 * PayloadArea::kMostBytes || body.small_bytes > payload.size()
-           : body.stage != BarrierStage::counts || payload.size() % sizeof(std::uint64_t) != 0) {
+  if (body.stage == BarrierStage::first || body.stage == BarrierStage::last) {
+    const std::size_t small = body.small_bytes, both = payload.size(), most = PayloadArea::kMostBytes;
+    if (small > both || small > most || both - small > most) return false;
+  } else if (body.stage != BarrierStage::counts || payload.size() % sizeof(std::uint64_t) != 0) {
     return false;
   }
   return inbox_.emplace(Tag{body.stage, body.round, body.from}, Message{body, Bytes(payload.begin(), payload.end())})
@@ -46,6 +47,8 @@ void Meeting::enter(BarrierStage stage) {
   stage_ = stage;
   round_ = 0;
   sent_ = false;
+  // Writes that came after the launch may have been refused, too: by now all that are waited for are here.
+  if (stage == BarrierStage::last) mine_.refused = hall_.refused();
   if (stage == BarrierStage::first || stage == BarrierStage::last) {
     small_ = {};
     large_ = {mine_, carries_ ? payload_ : Bytes{}};

@@ -41,6 +41,7 @@ struct Roster {
   std::vector<NodeId> nodes;  ///< of the members, ascending
   std::uint32_t me = 0;       ///< this node's place in `nodes`
   std::uint32_t entry = 0;    ///< in node memory
+  std::uint32_t crowd = 1;    ///< how many of `nodes` are on this machine
   std::vector<DisseminationRound> rounds;
   std::vector<std::uint32_t> distances;  ///< of the reduce-scatter
   GatherPlace gather;
@@ -56,6 +57,8 @@ class MeetingHall {
   virtual std::uint64_t issued(const Roster& roster, NodeId node) const = 0;
   /// Writes of all members that this node's server has applied.
   virtual std::uint64_t applied(const Roster& roster) const = 0;
+  /// Requests that this node's server has refused so far.
+  virtual std::uint64_t refused() const = 0;
 
  protected:
   ~MeetingHall() = default;
@@ -107,6 +110,7 @@ class Meeting {
   void add(Sum& sum, const Tally& tally, ByteView payload) const;
 
   // counts.cpp
+  static void add_numbers(std::span<std::uint64_t> sums, ByteView numbers);
   bool exchange_counts();
   bool tell_counts();
 

@@ -36,7 +36,7 @@ double turns(const Tally& tally) { return std::max(1.0, tally.crowd_percent / 10
 // What a message takes a node, while the others that share its processor send theirs.
 double cost_ns(const Tally& tally) { return tally.message_cost_ns * turns(tally); }
 
-// Where nodes share processors, who is sent a message also waits for its turn.
+// Where nodes share processors, who is sent a message also waits for its turn, while it takes others.
 double way_ns(const Tally& tally) { return tally.delay_ns + (turns(tally) > 1 ? cost_ns(tally) : 0); }
 
 // The root's own messages, or all nodes', whichever takes longer. In the other plans a node takes a message while
@@ -65,7 +65,8 @@ double estimated_ns(BarrierPlan plan, const Tally& tally, const Terms& terms) {
     case BarrierPlan::serial: return 2 * dirty * (way + cost) + dissemination_ns;
     case BarrierPlan::few: return 2 * windows * way + 2 * dirty * cost + dissemination_ns;
     case BarrierPlan::exchange: return exchange_rounds * (way + cost) + dissemination_ns;
-    case BarrierPlan::direct: return way + others * cost + dissemination_ns;
+    // A node sends to all the others and takes from all of them; the latter within the way, where nodes take turns.
+    case BarrierPlan::direct: return way + (turns(tally) > 1 ? 1 : 2) * others * cost + dissemination_ns;
     case BarrierPlan::gather: return gather_ns(tally, terms);
   }
   return dissemination_ns;

@@ -7,10 +7,11 @@
 //                                        writes were acknowledged; if not: as exchange     ≤ 3L            ≤ 3L
 //   exchange                             reduce-scatter of counts, dissemination           2L              2L
 //   direct                               every node told its count, dissemination          N−1 + L         1 + L
-//   gather                               one node gathers the counts and tells each its    2, of one node  4⌈log9 N⌉
-//                                        own; the same again for who has applied them      2(N−1)
+//   gather                               one node gathers the counts and tells each its    2 + 2·children  4·levels
+//                                        own; the same again for who has applied them
 //
 //   L = ⌈log2 N⌉ (with a fanout k: rounds ⌈log_k N⌉, messages up to (k−1)·⌈log_k N⌉); t: dirty nodes of a rank.
+//   A gather has one level up to 9 nodes, whose root has N−1 children; two up to 73.
 //
 // All the others give every node the same work, to be done at the same time. Where nodes share processors, it is not:
 // there the messages of all of them count, 4(N−1) in a gather, 2·N·L in an exchange.
@@ -31,7 +32,7 @@ enum class BarrierPlan : std::uint32_t { clean, serial, few, exchange, direct, g
 
 const char* to_string(BarrierPlan plan);
 
-/// What the dissemination sums up. All members are sums or maxima, so the order does not matter.
+/// What a barrier sums up over its nodes. All members are sums or maxima, so the order does not matter.
 struct Tally {
   std::uint64_t dirty = 0;            ///< sum over ranks: nodes with writes that were not acknowledged at its arrival
   std::uint64_t refused = 0;          ///< sum over nodes: writes that their servers refused so far

@@ -1,4 +1,4 @@
-// Who sends what to whom in which round, as plain numbers: circulant schedules for any number of nodes.
+// Who sends what to whom in which round, as plain numbers, for any number of nodes: two circulant schedules and a tree.
 //
 // Dissemination. Node i keeps two sums over the nodes from itself on: `small` over m nodes, `large` over m+1. A round
 // with digit b takes both to k·m+b and k·m+b+1 by laying k such runs end to end: b runs of m+1, then k−1−b of m, then a

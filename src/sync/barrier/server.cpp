@@ -33,6 +33,10 @@ Roster make_roster(const launch::Launch& launch, std::vector<Rank> members, std:
   }
   std::sort(roster.nodes.begin(), roster.nodes.end());
   roster.nodes.erase(std::unique(roster.nodes.begin(), roster.nodes.end()), roster.nodes.end());
+  const auto& machine_of = launch.nodes().machine_of;
+  roster.crowd = static_cast<std::uint32_t>(std::count_if(roster.nodes.begin(), roster.nodes.end(), [&](NodeId node) {
+    return machine_of[index(node)] == machine_of[index(launch.node())];
+  }));
   const auto mine = std::find(roster.nodes.begin(), roster.nodes.end(), launch.node());
   roster.me = static_cast<std::uint32_t>(mine - roster.nodes.begin());
   roster.members = std::move(members);
@@ -52,9 +56,7 @@ BarrierServer::BarrierServer(const base::Config& config, launch::Launch& launch,
       counts_(counts),
       words_(words),
       combines_(combines),
-      terms_{static_cast<std::uint32_t>(launch.nodes().node_count()), config.barrier_fanout, config.fence_window},
-      crowd_percent_(static_cast<std::uint32_t>(100 * launch.nodes().nodes_on_machine_of(launch.node()) /
-                                                std::max<std::size_t>(os::cpus_online(), 1))) {}
+      terms_{static_cast<std::uint32_t>(launch.nodes().node_count()), config.barrier_fanout, config.fence_window} {}
 
 void BarrierServer::add_to_server() {
   server_.handlers().add(kBarrierHandler, {"barrier", sizeof(BarrierBody), sizeof(BarrierBody), false,
@@ -93,6 +95,7 @@ progress::Outcome BarrierServer::on_group(progress::Request& request) {
     const auto byte = std::to_integer<unsigned>(request.payload[rank / 8]);
     if ((byte >> (rank % 8) & 1) != 0) members.push_back(Rank(static_cast<int>(rank)));
   }
+  if (std::find(members.begin(), members.end(), request.origin) == members.end()) return progress::Outcome::refused;
   const auto found = rosters_.find(body.group);
   // The key is a hash: two lists of members with the same one must not meet in one barrier.
   if (found != rosters_.end() && found->second.members != members) return progress::Outcome::refused;
@@ -142,10 +145,10 @@ void BarrierServer::launch_meeting(std::uint32_t number) {
   Tally tally;
   tally.dirty = entry.dirty.load(std::memory_order_relaxed);  // ordered by the launch
   tally.most_dirty = entry.most_dirty.load(std::memory_order_relaxed);
-  tally.refused = server_.statistics().refused;
+  tally.refused = refused();
   tally.message_cost_ns = server_.message_cost_ns();
   tally.delay_ns = words_.delay_ns().load(std::memory_order_relaxed);
-  tally.crowd_percent = crowd_percent_;
+  tally.crowd_percent = 100 * roster->second.crowd / std::max(static_cast<std::uint32_t>(os::cpus_online()), 1U);
   Bytes payload;
   const std::uint32_t combine = entry.combine.load(std::memory_order_relaxed);
   if (combine != 0) {
@@ -207,5 +210,7 @@ std::uint64_t BarrierServer::applied(const Roster& roster) const {
   for (const Rank rank : roster.members) sum += server_.writes_applied(rank);
   return sum;
 }
+
+std::uint64_t BarrierServer::refused() const { return server_.statistics().refused; }
 
 }  // namespace grapnel::sync

@@ -71,6 +71,7 @@ class BarrierServer final : MeetingHall {
   void send(NodeId node, const BarrierBody& body, ByteView payload) override;
   std::uint64_t issued(const Roster& roster, NodeId node) const override;
   std::uint64_t applied(const Roster& roster) const override;
+  std::uint64_t refused() const override;
 
   launch::Launch& launch_;
   progress::Waiting& waiting_;
@@ -78,8 +79,7 @@ class BarrierServer final : MeetingHall {
   const progress::WriteCounts counts_;  ///< a copy: the client that it came from ends before the server
   BarrierWords& words_;
   const Combines& combines_;
-  const Terms terms_;                  ///< of a group of all nodes
-  const std::uint32_t crowd_percent_;  ///< Tally
+  const Terms terms_;  ///< of a group of all nodes
   std::map<std::uint64_t, Roster> rosters_;
   std::map<Name, Meeting> meetings_;
   std::vector<Name> moved_;   ///< got a message since they were looked at
