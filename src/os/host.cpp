@@ -79,6 +79,11 @@ class RealHost final : public Host {
  public:
   std::uint64_t now_ns() override { return internal::monotonic_ns(); }
 
+  std::size_t processors() override {
+    const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? static_cast<std::size_t>(online) : 1;
+  }
+
   void relax() override { pause(); }
 
   void yield() override { ::sched_yield(); }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -40,6 +41,9 @@ class Host {
 
   /// Monotonic, ns. Any thread.
   virtual std::uint64_t now_ns() = 0;
+
+  /// How many processors the machine has switched on, whoever may use them. Any thread.
+  virtual std::size_t processors() = 0;
 
   /// One step of a spin: `pause`; a yield point in the simulator.
   virtual void relax() = 0;

@@ -39,11 +39,6 @@ std::vector<int> cpus_allowed() {
   return {0};
 }
 
-std::size_t cpus_online() {
-  const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
-  return online > 0 ? static_cast<std::size_t>(online) : 1;
-}
-
 std::uint64_t random_u64() {
   std::uint64_t value = 0;
   ssize_t got = -1;

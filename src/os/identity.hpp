@@ -14,9 +14,6 @@ std::string machine_identity();
 /// The processors that the calling thread may run on, ascending.
 std::vector<int> cpus_allowed();
 
-/// How many processors the machine has switched on, whoever may use them.
-std::size_t cpus_online();
-
 /// From the kernel's generator; fit for secrets.
 std::uint64_t random_u64();
 

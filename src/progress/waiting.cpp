@@ -1,17 +1,15 @@
 #include "progress/waiting.hpp"
 
-#include "os/identity.hpp"
-
 namespace grapnel::progress {
 namespace {
 
 // How many of this node's threads may spin at once: its part of the machine's CPUs, by ranks. The last CPU of a share
 // is never spun away where ranks outnumber CPUs: they sleep instead, so that whoever has work gets the core.
-std::uint32_t cpu_share_of_node(const launch::Launch& launch) {
+std::uint32_t cpu_share_of_node(os::Host& host, const launch::Launch& launch) {
   const auto& nodes = launch.nodes();
   const std::size_t local = nodes.ranks_of[index(launch.node())].size();
   const std::size_t on_machine = nodes.ranks_on_machine_of(launch.node());
-  const std::size_t cpus = os::cpus_online();  // of the machine: launchers bind ranks to single cores
+  const std::size_t cpus = host.processors();  // of the machine: launchers bind ranks to single cores
   return static_cast<std::uint32_t>(cpus * local / std::max<std::size_t>(on_machine, 1));
 }
 
@@ -41,7 +39,7 @@ Waiting::Waiting(os::Host& host, launch::Launch& launch, std::uint64_t spin_ns)
       launch_(launch),
       spin_ns_(spin_ns),
       spinners_(launch.node_memory().carve<os::Word>(1).front()),
-      cpu_share_(cpu_share_of_node(launch)) {}
+      cpu_share_(cpu_share_of_node(host, launch)) {}
 
 Result<std::uint64_t> Waiting::sleep_until(std::uint64_t until_ns) {
   const std::uint64_t now_ns = host_.now_ns();

@@ -19,6 +19,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -37,7 +38,8 @@ enum class SimMode { seeded, free_running };
 struct SimOptions {
   std::uint64_t seed = 1;
   SimMode mode = SimMode::seeded;
-  double switch_probability = 0.25;        ///< that a yield point lets the generator choose again
+  std::size_t processors = 2;        ///< what hosts say that the machine has; one thread runs at a time all the same
+  double switch_probability = 0.25;  ///< that a yield point lets the generator choose again
   double early_return_probability = 0.01;  ///< that a wait returns at once, as it may
   double stall_probability = 0;            ///< that a yield point takes the processor away for up to `stall_max_ns`
   std::uint64_t stall_max_ns = 100 * base::kMicrosecond_ns;

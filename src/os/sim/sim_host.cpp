@@ -28,6 +28,8 @@ SimHost::SimHost(std::shared_ptr<SimScheduler> scheduler, int process, std::stri
 
 std::uint64_t SimHost::now_ns() { return real_ ? real_->now_ns() : scheduler_->now_ns(); }
 
+std::size_t SimHost::processors() { return real_ ? real_->processors() : scheduler_->options().processors; }
+
 void SimHost::relax() {
   if (real_) return real_->relax();
   scheduler_->step(SimScheduler::Step::relax);

@@ -14,6 +14,7 @@ class SimHost : public Host {
   SimHost(std::shared_ptr<SimScheduler> scheduler, int process, std::string name);
 
   std::uint64_t now_ns() override;
+  std::size_t processors() override;
   void relax() override;
   void yield() override;
   void wait(Word& word, std::uint32_t seen, std::uint64_t timeout_ns) override;

@@ -1,5 +1,4 @@
 // How every node learns how many writes it is to have applied: by reduce-scatter (exchange), or told by all (direct).
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -16,9 +15,8 @@ std::uint64_t number_at(ByteView numbers, std::size_t place) {
 
 }  // namespace
 
-// As many as came, should a message be shorter than its stage wants: nobody else's memory is read.
 void Meeting::add_numbers(std::span<std::uint64_t> sums, ByteView numbers) {
-  const std::size_t count = std::min(numbers.size() / sizeof(std::uint64_t), sums.size());
+  const std::size_t count = numbers.size() / sizeof(std::uint64_t);  // no more than there are sums, or it is not found
   for (std::size_t i = 0; i < count; ++i) sums[i] += number_at(numbers, i);
 }
 
@@ -29,7 +27,7 @@ bool Meeting::exchange_counts() {
     if (!std::exchange(sent_, true)) {
       hall_.send(node_at(roster_->me + distance), body(round_), std::as_bytes(leaving));
     }
-    const Message* came = find(round_, roster_->me + roster_->size() - distance);
+    const Message* came = find(round_, roster_->me + roster_->size() - distance, leaving.size());
     if (came == nullptr) return false;
     writes_.resize(distance);
     add_numbers(writes_, came->payload);
@@ -47,7 +45,7 @@ bool Meeting::tell_counts() {
     }
   }
   for (; round_ < nodes - 1; ++round_) {
-    const Message* came = find(0, roster_->me + 1 + round_);
+    const Message* came = find(0, roster_->me + 1 + round_, 1);
     if (came == nullptr) return false;
     add_numbers(std::span(&awaited_, 1), came->payload);
   }

@@ -17,15 +17,15 @@ constexpr std::uint32_t kUp = 0, kDown = 1;
 bool Meeting::gather_counts() {
   const GatherPlace& place = roster_->gather;
   for (; round_ < place.children.size(); ++round_) {
-    const Message* came = find(kUp, place.children[round_].first);
+    const Message* came = find(kUp, place.children[round_].first, writes_.size());
     if (came == nullptr) return false;
     add_numbers(writes_, came->payload);
   }
   if (!place.root) {
     if (!std::exchange(sent_, true)) hall_.send(node_at(place.parent), body(kUp), std::as_bytes(std::span(writes_)));
-    const Message* came = find(kDown, place.parent);
-    if (came == nullptr) return false;
     const std::span<std::uint64_t> run(&writes_[place.mine.first], place.mine.end - place.mine.first);
+    const Message* came = find(kDown, place.parent, run.size());
+    if (came == nullptr) return false;
     std::fill(run.begin(), run.end(), 0);
     add_numbers(run, came->payload);
   }

@@ -33,6 +33,11 @@ const Meeting::Message* Meeting::find(std::uint32_t round, std::uint32_t from) c
   return found == inbox_.end() ? nullptr : &found->second;
 }
 
+const Meeting::Message* Meeting::find(std::uint32_t round, std::uint32_t from, std::size_t numbers) const {
+  const Message* came = find(round, from);
+  return came != nullptr && came->payload.size() == numbers * sizeof(std::uint64_t) ? came : nullptr;
+}
+
 BarrierBody Meeting::body(std::uint32_t round) const {
   BarrierBody body;
   body.group = group_;
@@ -55,9 +60,10 @@ void Meeting::enter(BarrierStage stage) {
   }
   if (stage == BarrierStage::counts) {
     writes_.assign(roster_->size(), 0);
-    const std::uint32_t here = plan_ == BarrierPlan::gather ? roster_->me : 0;
-    for (std::uint32_t distance = 1; distance < roster_->size(); ++distance) {
-      writes_[(here + distance) % roster_->size()] = hall_.issued(*roster_, node_at(roster_->me + distance));
+    zero_ = plan_ == BarrierPlan::gather ? 0 : roster_->me;
+    for (std::uint32_t i = 0; i < roster_->size(); ++i) {
+      const NodeId node = node_at(zero_ + i);
+      if (node != node_at(roster_->me)) writes_[i] = hall_.issued(*roster_, node);
     }
   }
 }

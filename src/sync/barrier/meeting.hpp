@@ -96,6 +96,8 @@ class Meeting {
 
   /// Null while it has not come.
   const Message* find(std::uint32_t round, std::uint32_t from) const;
+  /// The same for a message of so many `numbers` of writes; one of another length is as good as none.
+  const Message* find(std::uint32_t round, std::uint32_t from, std::size_t numbers) const;
   NodeId node_at(std::uint32_t place) const { return roster_->nodes[place % roster_->size()]; }
   BarrierBody body(std::uint32_t round) const;
   void enter(BarrierStage stage);
@@ -132,7 +134,8 @@ class Meeting {
   Sum small_, large_;                  ///< schedule.hpp
   Tally mine_;                         ///< the node's own
   Bytes payload_;                      ///< the node's own, then everybody's
-  std::vector<std::uint64_t> writes_;  ///< by distance from here, in a gather by place: issued to that node
+  std::uint32_t zero_ = 0;             ///< the place where `writes_` begins: this node's; in a gather the root's
+  std::vector<std::uint64_t> writes_;  ///< issued to the node at place zero_ + index
   std::uint64_t awaited_ = 0;          ///< writes to be applied here
 };
 

@@ -6,7 +6,6 @@
 
 #include "base/check.hpp"
 #include "base/codec.hpp"
-#include "os/identity.hpp"
 
 namespace grapnel::sync {
 
@@ -56,6 +55,7 @@ BarrierServer::BarrierServer(const base::Config& config, launch::Launch& launch,
       counts_(counts),
       words_(words),
       combines_(combines),
+      processors_(static_cast<std::uint32_t>(waiting.host().processors())),
       terms_{static_cast<std::uint32_t>(launch.nodes().node_count()), config.barrier_fanout, config.fence_window} {}
 
 void BarrierServer::add_to_server() {
@@ -148,7 +148,7 @@ void BarrierServer::launch_meeting(std::uint32_t number) {
   tally.refused = refused();
   tally.message_cost_ns = server_.message_cost_ns();
   tally.delay_ns = words_.delay_ns().load(std::memory_order_relaxed);
-  tally.crowd_percent = 100 * roster->second.crowd / std::max(static_cast<std::uint32_t>(os::cpus_online()), 1U);
+  tally.crowd_percent = 100 * roster->second.crowd / processors_;
   Bytes payload;
   const std::uint32_t combine = entry.combine.load(std::memory_order_relaxed);
   if (combine != 0) {

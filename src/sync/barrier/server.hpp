@@ -79,7 +79,8 @@ class BarrierServer final : MeetingHall {
   const progress::WriteCounts counts_;  ///< a copy: the client that it came from ends before the server
   BarrierWords& words_;
   const Combines& combines_;
-  const Terms terms_;  ///< of a group of all nodes
+  const std::uint32_t processors_;  ///< of the machine
+  const Terms terms_;               ///< of a group of all nodes
   std::map<std::uint64_t, Roster> rosters_;
   std::map<Name, Meeting> meetings_;
   std::vector<Name> moved_;   ///< got a message since they were looked at
