@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -165,6 +166,16 @@ std::vector<Config::Row> Config::rows() const {
     rows.push_back({variable.name, variable.meaning, variable.takes, variable.show(standard), variable.show(*this)});
   }
   return rows;
+}
+
+std::string Config::alike() const {
+  constexpr std::string_view kAlike[] = {"GRAPNEL_BARRIER", "GRAPNEL_BARRIER_FANOUT", "GRAPNEL_LOCK", "GRAPNEL_STATS"};
+  std::string settings;
+  for (const Variable& variable : table()) {
+    if (std::find(std::begin(kAlike), std::end(kAlike), variable.name) == std::end(kAlike)) continue;
+    settings += fmt::format("{}{}={}", settings.empty() ? "" : " ", variable.name, variable.show(*this));
+  }
+  return settings;
 }
 
 }  // namespace grapnel::base

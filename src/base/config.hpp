@@ -49,6 +49,10 @@ struct Config {
     std::string variable, meaning, takes, standard, value;
   };
   std::vector<Row> rows() const;
+
+  /// The settings by which ranks work together, as "NAME=value NAME=value …": a job whose ranks have them differently
+  /// would hang.
+  std::string alike() const;
 };
 
 }  // namespace grapnel::base

@@ -53,7 +53,7 @@ class Server final : public transport::MessageSink {
 
   /// Where the layers above register, before `start`.
   HandlerTable& handlers() { return handlers_; }
-  ServerDescription description() const { return {worker_->address(), config_.window_bytes}; }
+  ServerDescription description() const { return {worker_->address(), config_.window_bytes, config_.alike()}; }
 
   /// The servers of all nodes, by node, for `tell`. Before `start`.
   void know_servers(std::vector<ServerDescription> servers) { links_.know(std::move(servers)); }

@@ -17,14 +17,19 @@ constexpr std::uint64_t kLongest_ns = base::kSecond_ns / 10;  // a send that was
 
 }  // namespace
 
-Bytes ServerDescription::encode() const { return base::Encoder().put(window_bytes).put_string(worker_address).take(); }
+Bytes ServerDescription::encode() const {
+  const ByteView text = std::as_bytes(std::span(settings));
+  return base::Encoder().put(window_bytes).put_string(worker_address).put_string(text).take();
+}
 
 Result<ServerDescription> ServerDescription::decode(ByteView bytes) {
   base::Decoder decoder(bytes);
   const auto window = decoder.get<std::uint64_t>();
   const auto address = decoder.get_string();
-  if (!window || !address) return Status(Code::system, "a server's description is truncated");
-  return ServerDescription{Bytes(address->begin(), address->end()), *window};
+  const auto settings = decoder.get_string();
+  if (!window || !address || !settings) return Status(Code::system, "a server's description is truncated");
+  const std::string text(reinterpret_cast<const char*>(settings->data()), settings->size());
+  return ServerDescription{Bytes(address->begin(), address->end()), *window, text};
 }
 
 ServerLinks::ServerLinks(launch::Launch& launch) : launch_(launch), links_(launch.nodes().node_count()) {}

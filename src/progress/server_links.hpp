@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <string>
 #include <vector>
 
 #include "grapnel/status.hpp"
@@ -31,6 +32,7 @@ namespace grapnel::progress {
 struct ServerDescription {
   Bytes worker_address;
   std::uint64_t window_bytes = 0;
+  std::string settings;  ///< base::Config::alike
 
   Bytes encode() const;
   static Result<ServerDescription> decode(ByteView bytes);

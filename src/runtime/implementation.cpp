@@ -70,6 +70,11 @@ Result<std::vector<progress::ServerDescription>> Runtime::Implementation::exchan
     if (!text) return text.status();
     auto description = progress::ServerDescription::decode(*text);
     if (!description) return description.status();
+    if (description->settings != config.alike()) {
+      return Status(Code::invalid_argument,
+                    fmt::format("these settings must be alike in all ranks of a job, and node {} has {}, this rank {}",
+                                node, description->settings, config.alike()));
+    }
     servers.push_back(std::move(*description));
   }
   return servers;

@@ -16,7 +16,7 @@ std::uint64_t number_at(ByteView numbers, std::size_t place) {
 }  // namespace
 
 void Meeting::add_numbers(std::span<std::uint64_t> sums, ByteView numbers) {
-  const std::size_t count = numbers.size() / sizeof(std::uint64_t);  // no more than there are sums, or it is not found
+  const std::size_t count = numbers.size() / sizeof(std::uint64_t);  // no more than there are sums: `find` looked
   for (std::size_t i = 0; i < count; ++i) sums[i] += number_at(numbers, i);
 }
 

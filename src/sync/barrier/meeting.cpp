@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/check.hpp"
 #include "sync/barrier/words.hpp"
 
 namespace grapnel::sync {
@@ -35,7 +36,12 @@ const Meeting::Message* Meeting::find(std::uint32_t round, std::uint32_t from) c
 
 const Meeting::Message* Meeting::find(std::uint32_t round, std::uint32_t from, std::size_t numbers) const {
   const Message* came = find(round, from);
-  return came != nullptr && came->payload.size() == numbers * sizeof(std::uint64_t) ? came : nullptr;
+  if (came != nullptr) {
+    GRAPNEL_CHECK(came->payload.size() == numbers * sizeof(std::uint64_t),
+                  "in a barrier node {} tells {} bytes of counts where {} numbers were due", index(node_at(from)),
+                  came->payload.size(), numbers);
+  }
+  return came;
 }
 
 BarrierBody Meeting::body(std::uint32_t round) const {

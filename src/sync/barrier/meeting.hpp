@@ -96,7 +96,7 @@ class Meeting {
 
   /// Null while it has not come.
   const Message* find(std::uint32_t round, std::uint32_t from) const;
-  /// The same for a message of so many `numbers` of writes; one of another length is as good as none.
+  /// The same for a message of so many `numbers` of writes, which it must have.
   const Message* find(std::uint32_t round, std::uint32_t from, std::size_t numbers) const;
   NodeId node_at(std::uint32_t place) const { return roster_->nodes[place % roster_->size()]; }
   BarrierBody body(std::uint32_t round) const;

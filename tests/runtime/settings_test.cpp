@@ -1,0 +1,45 @@
+// Ranks that were started with other settings than the rest would wait for each other for ever: they are told at once.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "harness/foundation.hpp"
+#include "harness/world.hpp"
+
+namespace grapnel::test {
+namespace {
+
+// One rank of one node sets things; how many ranks of the job are told so.
+int told(const std::function<void(base::Config&)>& set) {
+  sim::WorldOptions options{.ranks = 3, .nodes = 3};
+  std::atomic<int> told{0};
+  const auto outcome = sim::run_world(options, [&](sim::RankWorld& me) {
+    auto foundation = foundation_of(me);
+    if (index(me.rank) == 2) set(foundation.config);
+    auto started = runtime::assemble(std::move(foundation));
+    if (started.ok()) {
+      EXPECT_OK((*started)->finish());
+    } else {
+      EXPECT_CODE(Code::invalid_argument, started.status());
+      ++told;
+    }
+  });
+  EXPECT_TRUE(outcome.ok()) << outcome.report;
+  return told;
+}
+
+TEST(Settings, ThoseThatMustBeAlikeAre) {
+  EXPECT_EQ(told([](base::Config& config) { config.barrier = base::BarrierKind::direct; }), 3);
+  EXPECT_EQ(told([](base::Config& config) { config.barrier_fanout = 4; }), 3);
+  EXPECT_EQ(told([](base::Config& config) { config.lock = base::LockKind::mcs; }), 3);
+  EXPECT_EQ(told([](base::Config& config) { config.stats = true; }), 3);
+}
+
+TEST(Settings, OthersMayDiffer) {
+  EXPECT_EQ(told([](base::Config& config) { config.spin_ns = 0; }), 0);
+  EXPECT_EQ(told([](base::Config& config) { config.fence = base::FenceKind::serial; }), 0);
+  EXPECT_EQ(told([](base::Config& config) { config.window_bytes = 256 * base::kKiB; }), 0);
+}
+
+}  // namespace
+}  // namespace grapnel::test
