@@ -212,37 +212,6 @@ WORLD_TEST_ON(LockConformance, GrantsAndTimeoutsCross, (std::vector<Shape>{{2, 1
   }
 }
 
-WORLD_TEST_ON(LockConformance, PayloadsTravel, shapes_from(2)) {
-  for (const LockKind kind : kAllLockKinds) {
-    SCOPED_TRACE(to_string(kind));
-    LockOptions options;
-    options.kind = kind;
-    options.payload_bytes = kMostLockPayload;
-    auto created = g.create_lock_set(1, options);
-    ASSERT_TRUE(created.ok());
-    LockSet set = *created;
-    const Rank home{0};
-    // Each holder appends its rank; the string goes from hand to hand, and through the free lock.
-    for (int round = 0; round < 3; ++round) {
-      const std::byte mine{static_cast<unsigned char>(index(g.rank()))};
-      auto received = set.lock_with(0, home, ByteView(&mine, 1));
-      ASSERT_TRUE(received.ok()) << received.status().to_string();
-      received->push_back(mine);
-      EXPECT_OK(set.successor_payload(0, home).status());
-      EXPECT_OK(set.unlock_with(0, home, *received));
-    }
-    EXPECT_OK(g.barrier());
-    auto all = set.lock_with(0, home, {});
-    ASSERT_TRUE(all.ok());
-    EXPECT_EQ(all->size(), 3 * static_cast<std::size_t>(g.size()));
-    for (int rank = 0; rank < g.size(); ++rank)
-      EXPECT_EQ(std::count(all->begin(), all->end(), std::byte(static_cast<unsigned char>(rank))), 3);
-    EXPECT_OK(set.unlock_with(0, home, *all));
-    EXPECT_OK(g.barrier());
-    EXPECT_OK(g.destroy_lock_set(set));
-  }
-}
-
 WORLD_TEST(LockConformance, ThousandsOfLocksInSeveralSets) {
   constexpr int kLocks = 1000;
   std::vector<LockSet> sets;

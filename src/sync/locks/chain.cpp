@@ -66,7 +66,24 @@ Status Chain::take_answer(Acquisition& a, ChainMember& mine, std::uint32_t membe
   return {};
 }
 
+// The place that was left is passed on by the server that grants it; who awaits that says so in the state.
+Status Chain::start_anew(Acquisition& a, ChainMember& mine, std::uint32_t member, std::uint64_t until_ns) {
+  const auto mark = [&](std::uint32_t& seen) {
+    if (seen == kAwaited) return true;
+    if (seen != kAbandoned || !mine.state.compare_exchange_strong(seen, kAwaited)) return false;
+    seen = kAwaited;
+    return true;
+  };
+  GRAPNEL_TRY(ground_.waiting.on_marked_word(
+      mine.state, [](std::uint32_t state) { return state == kIdle; }, mark, until_ns));
+  return start(a, mine, member);
+}
+
 Status Chain::advance(Acquisition& a, ChainMember& mine, std::uint32_t member, std::uint64_t until_ns) {
+  if (a.stage == kBehindOwnPlace) {
+    GRAPNEL_TRY(start_anew(a, mine, member, until_ns));
+    if (a.done) return {};
+  }
   while (a.stage == kAsked) {
     GRAPNEL_TRY(ground_.wait_for_answer(a, until_ns));
     GRAPNEL_TRY(take_answer(a, mine, member));
@@ -89,6 +106,7 @@ Status Chain::advance(Acquisition& a, ChainMember& mine, std::uint32_t member, s
 }
 
 Status Chain::give_up(Acquisition& a, ChainMember& mine, std::uint32_t member) {
+  if (a.stage == kBehindOwnPlace) return {};
   // A place that is being asked for is a round trip away; only then it can be left.
   while (a.stage == kAsked) {
     GRAPNEL_TRY(ground_.wait_for_answer(a, progress::Waiting::kForever));
@@ -104,6 +122,11 @@ Status Chain::give_up(Acquisition& a, ChainMember& mine, std::uint32_t member) {
 
 bool Chain::take_up(Acquisition& a, ChainMember& mine) {
   std::uint32_t state = kAbandoned;
+  if (ground_.memory.has_payloads()) {
+    if (mine.state.load() == kIdle) return false;
+    a.stage = kBehindOwnPlace;
+    return true;
+  }
   if (!mine.state.compare_exchange_strong(state, kWaiting)) return false;
   a.stage = kInQueue;
   return true;
@@ -233,9 +256,9 @@ bool Chain::on_grant(const LockId& lock, std::uint64_t place, std::uint64_t from
 bool Chain::wake_waiter(ChainMember& member) {
   std::uint32_t state = member.state.load();
   for (;;) {
-    const bool abandoned = state == kAbandoned;
+    const bool abandoned = state == kAbandoned || state == kAwaited;
     if (!member.state.compare_exchange_weak(state, abandoned ? kIdle : kGranted)) continue;
-    if (state == kAsleep) ground_.waiting.host().wake(member.state);
+    if (state == kAsleep || state == kAwaited) ground_.waiting.host().wake(member.state);
     return !abandoned;
   }
 }

@@ -4,7 +4,7 @@
 // Paper: thesis, 5.2.2 (software queuing); mpi2-passive, section 4.3 (MCS over remote atomics).
 //
 //   at home      tail        0 = free, else the place of the last in the queue
-//   per member   state       idle | waiting | waiting, asleep | abandoned | granted        (a futex)
+//   per member   state       idle | waiting | waiting, asleep | abandoned | abandoned, awaited | granted   (a futex)
 //                turn        how many places the member has taken; a place is (member + 1) << 32 | turn
 //                next[2]     of the place with turn t, in next[t % 2]: 0 | released | the place behind it
 //                from        who held it before the last grant, for the statistics
@@ -24,8 +24,9 @@
 //  2. `next` is written by exchange or compare-and-swap, once by the releaser or the linker: one of them sees the
 //  other.
 //  3. Only the member's current holder or waiter changes `turn`. A waiter that gave up leaves its place (`abandoned`);
-//  the
-//     member may take it up again, or the grant finds it so, and passes on.
+//     the member may take it up again, or the grant finds it so, and passes on. Where the set carries payloads it is
+//     not taken up: the one before has the payload of who left it. The member waits until it has been passed on, and
+//     takes a new one.
 //  4. A payload lies in the member's line (room 0: received or released; rooms 1, 2: the successor's, by turn) before
 //  the
 //     word that tells of it is written.
@@ -62,7 +63,7 @@ class Chain {
     ~Places() = default;
   };
 
-  enum State : std::uint32_t { kIdle = 0, kWaiting = 1, kAsleep = 3, kAbandoned = 4, kGranted = 8 };
+  enum State : std::uint32_t { kIdle = 0, kWaiting = 1, kAsleep = 3, kAbandoned = 4, kAwaited = 5, kGranted = 8 };
 
   Chain(Ground& ground, Places& places, bool has_swap) : ground_(ground), places_(places), has_swap_(has_swap) {}
 
@@ -72,7 +73,7 @@ class Chain {
   Status advance(Acquisition& a, ChainMember& mine, std::uint32_t member, std::uint64_t until_ns);
   /// Leaves the place behind; done if it was granted meanwhile.
   Status give_up(Acquisition& a, ChainMember& mine, std::uint32_t member);
-  /// Takes up an abandoned place again; false when there is none.
+  /// Takes up an abandoned place again, or waits behind it, in `advance`; false when there is none.
   bool take_up(Acquisition& a, ChainMember& mine);
   /// Takes a place only where the queue is empty.
   Status attempt(Acquisition& a, ChainMember& mine, std::uint32_t member);
@@ -90,7 +91,7 @@ class Chain {
   progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload, progress::Request& request);
 
  private:
-  enum Stage { kAsked = 16, kInQueue };  // apart from the owner's
+  enum Stage { kBehindOwnPlace = 16, kAsked, kInQueue };  // apart from the owner's
   static constexpr std::uint64_t kReleased = 1;
 
   static std::uint64_t place_of(std::uint32_t member, std::uint32_t turn) {
@@ -109,6 +110,7 @@ class Chain {
   std::uint64_t new_place(ChainMember& mine, std::uint32_t member, State state);
   void forget_place(ChainMember& mine);
   void got_it(Acquisition& a, ChainMember& mine, ByteView payload);
+  Status start_anew(Acquisition& a, ChainMember& mine, std::uint32_t member, std::uint64_t until_ns);
   Status in_queue_behind(Acquisition& a, std::uint64_t before);
   Status swap_at_home(Acquisition& a, ChainMember& mine, std::uint64_t place);
   Status ask_to_compare(Acquisition& a, std::uint64_t place, std::uint64_t expected);

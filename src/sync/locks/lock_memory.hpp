@@ -89,6 +89,7 @@ class LockMemory {
   const std::vector<Rank>& local_ranks() const { return local_ranks_; }
   std::size_t lock_count() const { return count_ * homes_.size(); }
 
+  bool has_payloads() const { return room_bytes_ != 0; }
   // Payload rooms of a home or a line, three of them. Without payloads they keep nothing.
   void keep(void* line, int room, ByteView payload) {
     if (room_bytes_ != 0) keep_bytes(line, room, payload);
