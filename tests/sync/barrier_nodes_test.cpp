@@ -89,10 +89,12 @@ TEST(BarrierNodes, MessagesAreExact) {
   for (const int n : {2, 4, 8}) {
     const int rounds = n == 2 ? 1 : n == 4 ? 2 : 3;
     expect_messages("clean", n, 0, rounds);
+    expect_messages("clean", n, n - 1, 3 * rounds);  // a wrong guess
     expect_messages("exchange", n, n - 1, 2 * rounds);
     expect_messages("direct", n, n - 1, n - 1 + rounds);
     expect_messages("gather", n, n - 1, {2 * (n - 1), 2});
     expect_messages("few", n, 1, 2 + rounds);
+    if (n > 2) expect_messages("few", n, 2, 4 + rounds);
     expect_messages("serial", n, n - 1, 2 * (n - 1) + rounds);
   }
 }
