@@ -41,13 +41,16 @@ int seeds_per_shape() {
 
 // ---- threads of this process ----
 
-// Every algorithm gets its seeds; alike in all ranks.
-void choose_algorithms(base::Config& config, std::uint64_t seed) {
+// Every algorithm gets its turn: over the shapes of a test, as there are fewer seeds of each. Alike in all ranks.
+void choose_algorithms(base::Config& config, Shape shape, std::uint64_t seed) {
   using base::BarrierKind;
   constexpr BarrierKind kBarriers[] = {BarrierKind::automatic, BarrierKind::exchange, BarrierKind::clean,
                                        BarrierKind::direct,    BarrierKind::few,      BarrierKind::serial,
                                        BarrierKind::gather};
-  config.barrier = kBarriers[seed % std::size(kBarriers)];
+  const auto turn = seed + static_cast<std::uint64_t>(shape.ranks + shape.nodes);
+  config.barrier = kBarriers[turn % std::size(kBarriers)];
+  config.fence = turn % 3 == 0 ? base::FenceKind::serial : base::FenceKind::overlapped;
+  config.fence_window = turn % 3 == 1 ? 1 : 16;
   config.barrier_fanout = seed % 4 == 3 ? 3 : 2;
 }
 
@@ -81,7 +84,7 @@ sim::WorldOptions misbehaving(Shape shape, std::uint64_t seed) {
 void run_in_sim(const WorldTest& test, Shape shape) {
   for (const std::uint64_t seed : sim::seeds(seeds_per_shape())) {
     base::Config config;
-    choose_algorithms(config, seed);
+    choose_algorithms(config, shape, seed);
     const auto outcome =
         sim::run_world(misbehaving(shape, seed), [&](sim::RankWorld& me) { run_rank(test, me, seed, config); });
     ASSERT_TRUE(outcome.ok()) << outcome.report;

@@ -49,7 +49,8 @@ WORLD_TEST(Contiguous, PutThenGetFromEverybody) {
   EXPECT_OK(g.free(memory));
 }
 
-WORLD_TEST(Contiguous, FenceCompletesAtTheTarget) {
+// That it does what it says: fence_visibility_test.cpp.
+WORLD_TEST(Contiguous, FencesMayFollowEachOther) {
   const auto memory = g.allocate(sizeof(std::uint64_t) * 2);
   ASSERT_TRUE(memory.ok());
   const Rank next{(static_cast<int>(index(g.rank())) + 1) % g.size()};
