@@ -72,6 +72,13 @@ class Ends(Case):
         self.assertEqual(code, 1)
         self.assertEqual(err, "grapnel run: rank 1 exited with code 0 but did not leave the job; the job ends\n")
 
+    def test_exit_0_without_joining(self):
+        script = f'[ "$PMIX_RANK" = 1 ] || exec {OPTIONS.probe} exit 0 0'
+        code, _, err = self.run_job("-n", 3, "--", "sh", "-c", script)
+        self.assertEqual(code, 1)
+        message = "rank 1 exited with code 0 and never joined the job that others are in; the job ends"
+        self.assertEqual(err, f"grapnel run: {message}\n")
+
     def test_abort(self):
         code, _, err = self.run_job("-n", 3, "--nodes", 2, "--", OPTIONS.probe, "abort", 2, 5)
         self.assertEqual((code, err), (5, "grapnel run: rank 2 aborted the job: the probe was told to\n"))

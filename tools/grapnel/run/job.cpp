@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kLastWords{100};
 constexpr std::chrono::seconds kTermToKill{1};
+constexpr std::chrono::seconds kMissed{1};
+constexpr std::chrono::milliseconds kLookEvery{100};  // where one is missing: the library tells when ranks join
 constexpr std::chrono::seconds kUserSignalToKill{5};
 constexpr int kTimeLimitExit = 124;  // as timeout(1)
 
@@ -35,7 +37,16 @@ void Job::on_rank_end(const Ranks::End& end_of_rank) {
   } else if (server_.is_in_job(end_of_rank.rank)) {
     end(fmt::format("rank {} exited with code 0 but did not leave the job; the job ends", end_of_rank.rank), 1,
         kLastWords);
+  } else if (!server_.has_joined(end_of_rank.rank)) {
+    missing_ = end_of_rank.rank;
   }
+}
+
+void Job::look_for_the_missing() {
+  if (missing_ < 0 || !server_.anybody_in_job()) return missed_since_.reset();
+  if (!missed_since_) missed_since_ = Clock::now();
+  if (Clock::now() - *missed_since_ < kMissed) return;
+  end(fmt::format("rank {} exited with code 0 and never joined the job that others are in; the job ends", missing_), 1);
 }
 
 void Job::on_abort(const PmixServer::AbortRequest& request) {
@@ -65,6 +76,7 @@ void Job::end(const std::string& message, int exit_code, Clock::duration last_wo
 }
 
 void Job::on_time() {
+  if (!ending_) look_for_the_missing();
   if (time_limit_ && Clock::now() >= *time_limit_) {
     time_limit_.reset();
     end(fmt::format("the time limit of {} s is over; the job ends", timeout_s_), kTimeLimitExit);
@@ -87,6 +99,7 @@ int Job::sleep_ms() const {
   for (const auto& one : {terminate_at_, kill_at_}) {
     if (one) next = next ? std::min(*next, *one) : *one;
   }
+  if (missing_ >= 0 && !ending_) next = std::min(next.value_or(Clock::time_point::max()), Clock::now() + kLookEvery);
   if (!next) return -1;
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*next - Clock::now()).count() + 1;
   return static_cast<int>(std::clamp<decltype(left)>(left, 0, 60'000));

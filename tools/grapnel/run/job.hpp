@@ -1,6 +1,8 @@
 // What ends a job, and how: the rules, without a system call of their own but signals to ranks.
 //
 //   - the first rank that fails (exit code, signal, or an end without leaving the job) ends it with one line;
+//   - so does a rank that ended well and never joined the job, where others have been in it for a second since: they
+//     wait for it at their start;
 //   - so does a rank that asks to abort, the time limit, and a signal from the user that ended a rank;
 //   - ending: SIGTERM to all, SIGKILL a second later; when a rank died SIGTERM comes a tenth of a second later, so that
 //     the others can say what they waited for (docs/locks.md);
@@ -39,6 +41,7 @@ class Job {
  private:
   using Clock = std::chrono::steady_clock;
 
+  void look_for_the_missing();
   void end(const std::string& message, int exit_code, Clock::duration last_words = {});
 
   Ranks& ranks_;
@@ -48,6 +51,8 @@ class Job {
   bool ending_ = false;
   int exit_code_ = 0;
   int user_signal_ = 0;
+  int missing_ = -1;  ///< a rank that ended well and never joined; −1: none
+  std::optional<Clock::time_point> missed_since_;
   std::optional<Clock::time_point> time_limit_;
   std::optional<Clock::time_point> terminate_at_, kill_at_;
 };

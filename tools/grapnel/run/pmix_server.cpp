@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdlib>
@@ -17,10 +18,10 @@
 namespace grapnel::tool {
 
 struct PmixServerState {
-  explicit PmixServerState(int ranks) : in_job(static_cast<std::size_t>(ranks)) {}
+  explicit PmixServerState(int ranks) : in_job(static_cast<std::size_t>(ranks)), joined(in_job.size()) {}
 
   std::string job_name;
-  std::vector<std::atomic<bool>> in_job;
+  std::vector<std::atomic<bool>> in_job, joined;  ///< now; ever
   os::Descriptor abort_event{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   std::mutex mutex;
   std::optional<PmixServer::AbortRequest> abort;  ///< under `mutex`; the first one stays
@@ -94,7 +95,10 @@ class InfoArray {
 PmixServerState* the_server = nullptr;  // set once, before the library starts
 
 pmix_status_t client_connected(const pmix_proc_t* client, void*, pmix_info_t[], std::size_t, pmix_op_cbfunc_t, void*) {
-  if (client->rank < the_server->in_job.size()) the_server->in_job[client->rank] = true;
+  if (client->rank < the_server->in_job.size()) {
+    the_server->joined[client->rank] = true;
+    the_server->in_job[client->rank] = true;
+  }
   return PMIX_OPERATION_SUCCEEDED;
 }
 
@@ -279,5 +283,11 @@ std::optional<PmixServer::AbortRequest> PmixServer::take_abort() {
 }
 
 bool PmixServer::is_in_job(int rank) const { return state_->in_job[static_cast<std::size_t>(rank)]; }
+
+bool PmixServer::has_joined(int rank) const { return state_->joined[static_cast<std::size_t>(rank)]; }
+
+bool PmixServer::anybody_in_job() const {
+  return std::any_of(state_->in_job.begin(), state_->in_job.end(), [](const auto& one) { return one.load(); });
+}
 
 }  // namespace grapnel::tool

@@ -40,6 +40,9 @@ class PmixServer {
 
   /// True for a rank that has joined the job and not left it: its end is no good end, whatever its exit code.
   bool is_in_job(int rank) const;
+  /// It has been in the job, if only for a while.
+  bool has_joined(int rank) const;
+  bool anybody_in_job() const;
 
  private:
   explicit PmixServer(std::unique_ptr<PmixServerState> state);
