@@ -10,8 +10,15 @@
 namespace grapnel::armci {
 namespace {
 
-// Of the messages by which MPI makes a communicator; the program cannot use it here, as the parents are the face's own.
+// Of the messages by which MPI makes a communicator from `parent_`.
 constexpr int kCreateTag = 7;
+
+MPI_Comm duplicate(MPI_Comm comm) {
+  MPI_Comm own = MPI_COMM_NULL;
+  MPI_Comm_dup(comm, &own);
+  MPI_Comm_set_errhandler(own, MPI_ERRORS_ARE_FATAL);
+  return own;
+}
 
 void free_comm(MPI_Comm& comm) {
   if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
@@ -39,12 +46,14 @@ Result<std::vector<int>> members_of(const GroupEntry& parent, const int* ranks, 
 
 }  // namespace
 
-MPI_Comm create_comm(MPI_Comm parent, const int* ranks, int count) {
+MPI_Comm Groups::create_comm(const GroupEntry& group, const int* places, int count) const {
+  std::vector<int> ranks;
+  for (int i = 0; i < count; ++i) ranks.push_back(group.members[static_cast<std::size_t>(places[i])]);
   MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
   MPI_Comm comm = MPI_COMM_NULL;
-  MPI_Comm_group(parent, &all);
-  MPI_Group_incl(all, count, ranks, &some);
-  MPI_Comm_create_group(parent, some, kCreateTag, &comm);
+  MPI_Comm_group(parent_, &all);
+  MPI_Group_incl(all, count, ranks.data(), &some);
+  MPI_Comm_create_group(parent_, some, kCreateTag, &comm);
   MPI_Group_free(&some);
   MPI_Group_free(&all);
   return comm;
@@ -55,7 +64,8 @@ void Groups::open(Runtime& runtime, MPI_Comm comm) {
   GroupEntry& world = entries_.emplace_back();
   for (int rank = 0; rank < runtime.size(); ++rank) world.members.push_back(rank);
   world.my_index = static_cast<int>(index(runtime.rank()));
-  world.comm = comm;
+  parent_ = duplicate(comm);
+  world.comm = duplicate(comm);
   world.core = runtime.world();
   world.live = true;
   default_ = world_handle();
@@ -64,6 +74,7 @@ void Groups::open(Runtime& runtime, MPI_Comm comm) {
 void Groups::clear() {
   std::sort(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) { return a.serial > b.serial; });
   for (GroupEntry& entry : entries_) free_comms(entry);
+  free_comm(parent_);
   entries_.clear();
   free_.clear();
 }
@@ -112,7 +123,7 @@ Result<ARMCI_Group> Groups::create(const GroupEntry& parent, const int* ranks, i
     auto made = runtime_->make_group(of_world);
     if (!made) return made.status();
     core = *std::move(made);
-    comm = create_comm(parent.comm, ranks, count);
+    comm = create_comm(parent, ranks, count);
   }
   int id = 0;
   GroupEntry& entry = take_entry(id);

@@ -29,14 +29,12 @@ struct GroupEntry {
   bool has_me() const { return my_index >= 0; }
 };
 
-/// Collective over the named ranks of `parent`, which the caller is one of.
-MPI_Comm create_comm(MPI_Comm parent, const int* ranks, int count);
-
 class Groups {
  public:
   static constexpr int kWorld = 0;
 
-  /// `comm` is the face's own communicator of the world; it is freed by `clear`.
+  /// Collective. `comm` has the world's ranks; the face makes communicators of its own from it, whose errors end the
+  /// job whatever the program has chosen for its own. `clear` frees them.
   void open(Runtime& runtime, MPI_Comm comm);
   /// Collective over the world: frees every communicator, the newest first.
   void clear();
@@ -50,6 +48,8 @@ class Groups {
   /// `ranks` index `parent`'s members. Collective over the members.
   Result<ARMCI_Group> create(const GroupEntry& parent, const int* ranks, int count);
   Status free(const ARMCI_Group& handle);
+  /// Of the members of `group` at these places, one of which is the caller's. Collective over them.
+  MPI_Comm create_comm(const GroupEntry& group, const int* places, int count) const;
 
   ARMCI_Group world_handle() const { return {entries_[kWorld].comm, kWorld, entries_[kWorld].generation}; }
   ARMCI_Group default_group() const { return default_; }
@@ -59,6 +59,8 @@ class Groups {
   GroupEntry& take_entry(int& id);
 
   Runtime* runtime_ = nullptr;
+  MPI_Comm parent_ =
+      MPI_COMM_NULL;  ///< of the world: all others are made from it, and no message of the program uses it
   std::deque<GroupEntry> entries_;
   std::vector<int> free_;
   unsigned next_serial_ = 0;

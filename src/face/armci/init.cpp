@@ -83,11 +83,9 @@ Result<std::unique_ptr<Job>> build_job(MPI_Comm comm) {
   job->runtime = std::make_unique<Runtime>(std::move(*implementation));
   job->me = static_cast<int>(index(job->runtime->rank()));
   job->ranks = job->runtime->size();
-  job->notified.resize(static_cast<std::size_t>(job->ranks));
-  job->awaited.resize(static_cast<std::size_t>(job->ranks));
-  MPI_Comm own = MPI_COMM_NULL;
-  MPI_Comm_dup(comm, &own);
-  job->groups.open(*job->runtime, own);
+  job->notified = std::vector<std::atomic<int>>(static_cast<std::size_t>(job->ranks));
+  job->awaited = std::vector<std::atomic<int>>(static_cast<std::size_t>(job->ranks));
+  job->groups.open(*job->runtime, comm);
   return job;
 }
 

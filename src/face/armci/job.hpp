@@ -4,6 +4,7 @@
 // than one thread may touch have their own lock.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -38,9 +39,9 @@ struct Job {
   int keyval = 0;         ///< of the attribute whose deletion tells that MPI ends
 
   Groups groups;
-  std::vector<int> mutexes;            ///< how many are at home in each rank; empty where there are none
-  std::vector<int> notified, awaited;  ///< by rank: armci_notify sent, armci_notify_wait done
-  std::mutex own_mutex;                ///< of the two below
+  std::vector<int> mutexes;                         ///< how many are at home in each rank; empty where there are none
+  std::vector<std::atomic<int>> notified, awaited;  ///< by rank: armci_notify sent, armci_notify_wait done
+  std::mutex own_mutex;                             ///< of the two below
   std::map<void*, LocalBuffer> local_buffers;
   std::map<void*, Memory> offered;  ///< by ARMCI_Memget
 };

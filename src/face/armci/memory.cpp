@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "face/armci/barriers.hpp"
 #include "face/armci/define.hpp"
 #include "face/armci/errors.hpp"
 
@@ -27,6 +28,7 @@ int allocate(const char* call, void** pointers, armci_size_t bytes, const ARMCI_
     const ARMCI_Group world = job.groups.world_handle();
     const auto entry = job.groups.find_mine(group != nullptr ? group : &world);
     if (!entry) return entry.status();
+    GRAPNEL_TRY(run_barrier(job, (*entry)->core));  // MPI goes on until all are there
     const bool usable = bytes >= 0 && pointers != nullptr;
     const auto memory = job.runtime->allocate((*entry)->core, usable ? static_cast<std::size_t>(bytes) : kImpossible);
     if (bytes < 0) return negative("bytes", bytes);
@@ -49,6 +51,7 @@ int release(const char* call, void* pointer, const ARMCI_Group* group) {
     const auto entry = job.groups.find_mine(group != nullptr ? group : &world);
     if (!entry) return entry.status();
     const Group& core = (*entry)->core;
+    GRAPNEL_TRY(run_barrier(job, core));  // MPI goes on until all are there
     return job.runtime->free(core, named(core, pointer, job.runtime->rank()));
   });
 }

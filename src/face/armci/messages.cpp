@@ -1,7 +1,7 @@
 // Point-to-point messages, barriers, broadcasts and the tree, over MPI.
 //
-// The barriers are the core's. Only the calling thread enters MPI. What MPI itself reports ends the job by its default
-// error handler.
+// The barriers are the core's. Only the calling thread enters MPI. What MPI itself reports ends the job: the face's
+// communicators have that error handler.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -170,7 +170,7 @@ ARMCI_DEFINE_LOWER(void, grp_clus_brdcst, (void* buffer, int bytes, int first, i
     if ((*entry)->my_index < first || (*entry)->my_index >= first + count) return {};
     std::vector<int> places;
     for (int place = first; place < first + count; ++place) places.push_back(place);
-    MPI_Comm comm = create_comm((*entry)->comm, places.data(), count);
+    MPI_Comm comm = job.groups.create_comm(**entry, places.data(), count);
     Status done = run_broadcast(comm, buffer, bytes, 0);
     MPI_Comm_free(&comm);
     return done;

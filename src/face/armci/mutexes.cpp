@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "face/armci/barriers.hpp"
 #include "face/armci/define.hpp"
 #include "face/armci/errors.hpp"
 
@@ -48,6 +49,7 @@ ARMCI_DEFINE(int, Destroy_mutexes, (void)) {
   return answer("ARMCI_Destroy_mutexes", [](Job& job) -> Status {
     if (job.mutexes.empty()) return {Code::invalid_argument, "there are no mutexes"};
     const bool any = *std::max_element(job.mutexes.begin(), job.mutexes.end()) > 0;
+    if (any) GRAPNEL_TRY(run_barrier(job, job.groups.world().core));  // MPI goes on until all are there
     if (any) GRAPNEL_TRY(job.runtime->destroy_locks());
     job.mutexes.clear();
     return {};

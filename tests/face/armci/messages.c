@@ -188,11 +188,42 @@ static void waiting_sleeps(void) {
   CHECK(seconds_of(CLOCK_THREAD_CPUTIME_ID) - used < 0.35 * late);
 }
 
+/* MPI makes communicators by messages of its own. One of the program's that waits meanwhile, whatever its tag, is none
+ * of them. */
+static void a_message_waits_while_groups_are_made(void) {
+  if (ranks < 2) return;
+  const int next = (me + 1) % ranks, before = (me + ranks - 1) % ranks;
+  int received[20];
+  for (int tag = 0; tag < 20; ++tag) {
+    int sent = 100 * me + tag;
+    armci_msg_snd(tag, &sent, sizeof sent, next);
+  }
+  ARMCI_Barrier();
+  int members[64];
+  for (int i = 0; i < ranks; ++i) members[i] = i;
+  ARMCI_Group group;
+  ARMCI_Group_create(ranks, members, &group);
+  int sum = 1;
+  armci_msg_group_igop(&sum, 1, "+", &group);
+  CHECK_EQUAL(sum, ranks);
+  sum = 1;
+  armci_msg_clus_igop(&sum, 1, "+");
+  for (int tag = 0; tag < 20; ++tag) {
+    int length = 0;
+    received[tag] = -1;
+    armci_msg_rcv(tag, &received[tag], sizeof received[tag], &length, before);
+    CHECK_EQUAL(length, (int)sizeof received[tag]);
+    CHECK_EQUAL(received[tag], 100 * before + tag);
+  }
+  ARMCI_Group_free(&group);
+}
+
 int main(int argc, char** argv) {
   start(&argc, &argv);
   CHECK_EQUAL(armci_msg_me(), me);
   CHECK_EQUAL(armci_msg_nproc(), ranks);
   const double before = armci_timer();
+  a_message_waits_while_groups_are_made();
   reductions();
   selection();
   point_to_point();

@@ -131,13 +131,15 @@ static void barriers(void) {
   release(base);
 }
 
-/* MPI goes on while ranks wait in a barrier: the sender is there before its large message has left. */
+/* MPI goes on while ranks wait for each other: the sender is there before its large message has left. */
 static void mpi_goes_on(void) {
   enum { kLarge = 4 << 20 };
   char* const text = malloc(kLarge);
+  void** const parts = malloc((size_t)ranks * sizeof *parts);
   ARMCI_Group world;
   ARMCI_Group_get_world(&world);
-  for (int way = 0; way < 3; ++way) {
+  CHECK_EQUAL(ARMCI_Create_mutexes(1), 0);
+  for (int way = 0; way < 6; ++way) {
     MPI_Request sent = MPI_REQUEST_NULL;
     memset(text, me + 1, kLarge);
     if (me == 0 && ranks > 1) MPI_Isend(text, kLarge, MPI_CHAR, 1, 3, MPI_COMM_WORLD, &sent);
@@ -149,8 +151,12 @@ static void mpi_goes_on(void) {
     if (way == 0) ARMCI_Barrier();
     if (way == 1) armci_msg_barrier();
     if (way == 2) armci_msg_group_barrier(&world);
+    if (way == 3) CHECK_EQUAL(ARMCI_Malloc(parts, 100), 0);
+    if (way == 4) CHECK_EQUAL(ARMCI_Free(parts[me]), 0);
+    if (way == 5) CHECK_EQUAL(ARMCI_Destroy_mutexes(), 0);
     MPI_Wait(&sent, MPI_STATUS_IGNORE);
   }
+  free(parts);
   free(text);
 }
 
