@@ -30,7 +30,7 @@ HARMLESS_PATTERNS = (
     rf"(?<![\w.-])(?:0|none)\s*(?:/|of|out of)\s*(?:\d+\s+|the\s+)?{_THINGS}{_BEING}{_TROUBLE}\b",
     rf"(?<![\w.-])(?:no|0|zero|without(?: any)?)\s+{_THINGS}{_TROUBLE}\b",
     rf"\b(?:never|nothing|none|(?:does|did|do|has|have) not|didn't|doesn't)\s+(?:has\s+|have\s+)?{_TROUBLE}\b",
-    rf"\b{_TROUBLE}(?:\s+(?:count|tests?|number|total|found|detected))?\s*[:=]?\s*(?:0+|none|no)(?![\w.])",
+    rf"\b{_TROUBLE}(?:\s+(?:count|tests?|number|total|found|detected))?\s*[:=]?\s*(?:0+|none)(?=\s*(?:$|[,;)\]|]|\.(?!\d)|of\b|out of\b))",
     r"\berror[- ](?:handl\w*|check\w*|codes?|class(?:es)?|tolerance|bounds?|messages?|threshold)\b",
     r"\b(?:check\w*|test\w*|look\w*|watch\w*)\s+(?:for|of|on)\s+(?:errors?|failures?|assertions?)\b",
     r"\b(?:expected|intended|deliberate)\s+(?:errors?|failures?|aborts?)\b",
@@ -48,8 +48,10 @@ LAUNCHER_PATTERNS = (
     r"^a non-zero exit code\. Per user-direction, the job has been aborted\.",
 )
 
-# "error" beside a number is often a measure of accuracy; so small a one is none.
-_MEASURE = re.compile(r"\berrors?\b[^\d\n]{0,24}?([-+]?\d+(?:\.\d*)?(?:[eEdD][-+]?\d+)?)(?![\w.])", re.IGNORECASE)
+# "error" beside a fraction is often a measure of accuracy; so small a one is none.
+_MEASURE = re.compile(
+    r"\berrors?\b[^\d\n]{0,24}?([-+]?(?:\d+\.\d*(?:[eEdD][-+]?\d+)?|\d+[eEdD][-+]?\d+))(?![\w.])", re.IGNORECASE
+)
 SMALLEST_ERROR = 1e-6
 # So many lines, alike but for their numbers, whose error falls by such a factor in all, are a method that converges.
 SERIES_LINES = 4

@@ -53,6 +53,13 @@ fail=0 error=3
 it should fail but did not
 error in iteration 3
 iteration 3: 2 errors
+ERROR in rank 0
+Error: element 0 is 5, should be 7
+ERROR proc 0: bad value 17
+Error at index 0: got 3
+test failed: 0 != 5
+mismatch: 0 instead of 7
+ERROR: no match at index 5
 """.strip().splitlines()
 
 GOOD_LINES = """
