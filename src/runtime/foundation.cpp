@@ -19,7 +19,7 @@ Result<std::shared_ptr<transport::Transport>> make_transport(const base::Config&
   if (config.transport == base::TransportKind::sim) {
     return Status(Code::unavailable, "GRAPNEL_TRANSPORT=sim joins ranks of one process; separate processes need ucx");
   }
-  auto ucx = transport::make_ucx_transport(config, launch.nodes(), launch.node());
+  auto ucx = transport::make_ucx_transport(config, launch.nodes(), launch.node(), launch.job_secret());
   if (!ucx) return ucx.status();
   return std::shared_ptr<transport::Transport>(std::move(*ucx));
 }

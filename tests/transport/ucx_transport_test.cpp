@@ -32,7 +32,7 @@ launch::NodeMap nodes_on(const std::vector<std::string>& machines) {
 
 Result<std::unique_ptr<transport::Transport>> make_transport(int index, int count) {
   const auto nodes = nodes_on(std::vector<std::string>(static_cast<std::size_t>(count), "here"));
-  return transport::make_ucx_transport(base::Config{}, nodes, NodeId{index});
+  return transport::make_ucx_transport(base::Config{}, nodes, NodeId{index}, 1);
 }
 
 PeerGroupFactory threads() {
@@ -85,6 +85,12 @@ TEST_F(UcxSettings, OneMachineTalksOverLoopback) {
   EXPECT_EQ(change(settings, "NET_DEVICES"), std::getenv("UCX_NET_DEVICES") == nullptr ? "lo" : "");
   EXPECT_EQ(settings.native, NativeWay::none);
   EXPECT_TRUE(settings.detects_dead_peers);
+}
+
+TEST_F(UcxSettings, ATransportThatNobodyKnowsCountsOnlyWhereItIsUsed) {
+  rows_.push_back({.name = "new_copy", .device = "new", .how = {}});
+  EXPECT_TRUE(choose({"a", "a"}).leaves_in_turn);
+  EXPECT_FALSE(choose({"a", "b"}).leaves_in_turn);
 }
 
 TEST_F(UcxSettings, SeveralMachinesTakeWhatTheyHaveExceptSharedMemory) {
@@ -194,6 +200,28 @@ TEST(UcxTransport, ManyFlushesOfOneEndpointAreJoined) {
   }
   EXPECT_EQ(mailbox.arrived, flushes.size());
   for (const Tracked& flush : flushes) EXPECT_EQ(flush.told, flush.done ? 0 : 1);
+}
+
+// A worker that greets without the job's secret gets no way back, and nobody hears of its messages.
+TEST(UcxTransport, WorkersOfAnotherJobAreIgnored) {
+  auto transport = make_transport(0, 2);
+  auto other = transport::make_ucx_transport(base::Config{}, nodes_on({"here", "here"}), NodeId{1}, 2);
+  ASSERT_TRUE(transport.ok() && other.ok());
+  Mailbox mailbox, unused;
+  auto worker = (*transport)->create_worker(mailbox);
+  auto friendly = (*transport)->create_worker(unused);
+  auto foreign = (*other)->create_worker(unused);
+  ASSERT_TRUE(worker.ok() && friendly.ok() && foreign.ok());
+  for (auto* sender : {&foreign, &friendly}) {
+    const auto endpoint = (**sender)->connect((*worker)->address());
+    ASSERT_TRUE(endpoint.ok());
+    ASSERT_TRUE((**sender)->send(*endpoint, number(sender == &friendly ? 1 : 2), {}, {}).ok());
+  }
+  const auto progress = [&] { (*worker)->progress(), (*friendly)->progress(), (*foreign)->progress(); };
+  for (int i = 0; i < 1'000'000 && mailbox.arrived == 0; ++i) progress();
+  for (int i = 0; i < 10'000; ++i) progress();
+  ASSERT_EQ(mailbox.letters.size(), 1U);
+  EXPECT_EQ(mailbox.letters[0].header, number(1));
 }
 
 // Active messages of a program that is none of ours: no hello, no way back.

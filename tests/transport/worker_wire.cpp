@@ -23,7 +23,7 @@ class WorkerWire final : public Wire, private transport::MessageSink {
     nodes.node_of = {NodeId{0}, NodeId{1}};
     nodes.ranks_of = {{Rank{0}}, {Rank{1}}};
     nodes.machine_of = {"here", "here"};
-    transport_ = must(transport::make_ucx_transport(base::Config{}, nodes, NodeId{0}));
+    transport_ = must(transport::make_ucx_transport(base::Config{}, nodes, NodeId{0}, 1));
     worker_ = must(transport_->create_worker(*this));
   }
 

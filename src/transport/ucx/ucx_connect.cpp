@@ -10,10 +10,10 @@ namespace {
 
 constexpr std::uint64_t kHelloMagic = 0x6772'6170'6e65'6c31;  // "grapnel1"
 
-// UCX trusts an address that it is given to connect to. The sum tells a hello from a stray or damaged message; it is no
-// defence against someone who forges one.
+// UCX trusts an address that it is given to connect to: it must come from the job. The sum tells a damaged one.
 struct HelloHeader {
   std::uint64_t magic = kHelloMagic;
+  std::uint64_t secret = 0;
   std::uint64_t sum = 0;
 };
 
@@ -65,7 +65,7 @@ Result<Path*> UcxWorker::add_path(ByteView address) {
 }
 
 Status UcxWorker::send_hello(Path& path) {
-  const HelloHeader hello{.sum = sum_of(address_)};
+  const HelloHeader hello{.secret = context_->settings().secret, .sum = sum_of(address_)};
   return send_on(path, kHelloId, base::bytes_of(hello), address_, {}).status();
 }
 
@@ -82,7 +82,8 @@ ucs_status_t UcxWorker::on_hello(void* worker, const void* header, std::size_t h
 
 void UcxWorker::accept_hello(ucp_ep_h way_back, ByteView header, ByteView address) {
   const auto hello = base::Decoder(header).get<HelloHeader>();
-  if (!hello || hello->magic != kHelloMagic || hello->sum != sum_of(address)) {
+  const bool ours = hello && hello->magic == kHelloMagic && hello->secret == context_->settings().secret;
+  if (!ours || hello->sum != sum_of(address)) {
     ignore(header.size(), address.size());
     return;
   }

@@ -57,9 +57,11 @@ Settings choose_settings(const base::Config& config, const launch::NodeMap& node
   bool tcp = false;
   bool shared_memory = false;
   for (const TransportRow& row : rows) {
-    const TransportFact* fact = find_fact(row.name);
-    settings.leaves_in_turn &= fact != nullptr;
-    if (fact == nullptr || !selects(settings.transports, *fact) || (fact->within_machine && !one_machine)) continue;
+    const TransportFact unknown{row.name, "",    false, NativeWay::none,
+                                false,    false, ""};  // nothing is taken for granted
+    const TransportFact* const known = find_fact(row.name);
+    const TransportFact* const fact = known != nullptr ? known : &unknown;
+    if (!selects(settings.transports, *fact) || (fact->within_machine && !one_machine)) continue;
     tcp |= fact->name == "tcp";
     shared_memory |= fact->within_machine && fact->name != "self";
     adapter |= fact->native == NativeWay::adapter;

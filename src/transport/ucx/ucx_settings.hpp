@@ -26,6 +26,7 @@ struct Settings {
   ucp_err_handling_mode_t error_mode = UCP_ERR_HANDLING_MODE_NONE;
   /// Every transport in use takes a message only when those before it have left: a flush needs no answer from the peer.
   bool leaves_in_turn = true;
+  std::uint64_t secret = 0;  ///< the job's
 };
 
 /// `rows`: what the machine has, from describe_transports.

@@ -61,10 +61,12 @@ class UcxTransport final : public Transport {
 }  // namespace ucx
 
 Result<std::unique_ptr<Transport>> make_ucx_transport(const base::Config& config, const launch::NodeMap& nodes,
-                                                      NodeId me) {
+                                                      NodeId me, std::uint64_t secret) {
   Result<std::vector<TransportRow>> rows = describe_transports();
   if (!rows.ok()) return rows.status();
-  auto context = ucx::Context::create(ucx::choose_settings(config, nodes, *rows));
+  ucx::Settings settings = ucx::choose_settings(config, nodes, *rows);
+  settings.secret = secret;
+  auto context = ucx::Context::create(std::move(settings));
   if (!context.ok()) return context.status();
   base::log_info("node {}: UCX transports {}", index(me), (*context)->settings().transports);
   return std::unique_ptr<Transport>(std::make_unique<ucx::UcxTransport>(std::move(*context)));
