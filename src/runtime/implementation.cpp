@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "base/codec.hpp"
 #include "base/log.hpp"
@@ -20,6 +21,7 @@ Result<std::unique_ptr<Runtime::Implementation>> Runtime::Implementation::build(
   launch::Launch& launch = *self->launch;
   self->world = GroupAccess::wrap(launch::make_world(launch.rank(), launch.size()));
   self->waiting = std::make_unique<progress::Waiting>(*self->host, launch, self->config.spin_ns);
+  GRAPNEL_TRY(self->compare_settings());
   if (launch.nodes().node_count() > 1) GRAPNEL_TRY(self->connect_nodes(foundation));
   progress::Client* client = self->client.get();
   self->stripes = std::make_unique<rma::Stripes>(launch);
@@ -38,6 +40,18 @@ Result<std::unique_ptr<Runtime::Implementation>> Runtime::Implementation::build(
   if (self->server) GRAPNEL_TRY(self->start_server());
   launch.at_death([locks = self->locks.get()](Rank dead) { locks->after_death(dead); });
   return self;
+}
+
+// With those of the node's other ranks; `exchange_servers` does it between nodes.
+Status Runtime::Implementation::compare_settings() {
+  auto& settings_of_first = launch->node_memory().carve<std::atomic<std::uint64_t>>(1).front();
+  const std::uint64_t mine = std::hash<std::string>{}(config.alike()) | 1;
+  std::uint64_t first = 0;
+  if (settings_of_first.compare_exchange_strong(first, mine) || first == mine) return {};
+  return Status(Code::invalid_argument,
+                fmt::format("some settings must be alike in all ranks of a job, and another rank of this node has not "
+                            "all of this rank's {}",
+                            config.alike()));
 }
 
 Status Runtime::Implementation::connect_nodes(const runtime::Foundation& foundation) {

@@ -69,6 +69,7 @@ class Runtime::Implementation {
 
  private:
   Implementation() = default;
+  Status compare_settings();
   Status connect_nodes(const runtime::Foundation& foundation);
   Result<std::vector<progress::ServerDescription>> exchange_servers();
   Status start_server();
