@@ -21,6 +21,14 @@ void message_left(void* context, const Status& outcome) {
 
 constexpr std::size_t kLargestElementBytes = 16;
 
+// What the next message takes of a transfer. No small rest behind bulk: it would be an ordinary message, longer than a
+// chunk, for which the server's window need not have room.
+std::size_t cut(std::size_t left, std::size_t most) {
+  constexpr std::size_t kOrdinary = transport::kMaxPayloadBytes;
+  const bool small_rest = most > kOrdinary && left > most && left - most <= kOrdinary;
+  return small_rest ? left / 2 : std::min(left, most);
+}
+
 }  // namespace
 
 RemotePath::RemotePath(progress::Client& client, std::size_t chunk_bytes)
@@ -59,7 +67,7 @@ Status RemotePath::put_bulk(NodeId node, Operation& operation, std::uint64_t add
 Status RemotePath::put_cut(NodeId node, Operation& operation, std::uint64_t address, ByteView data,
                            const progress::OnReply& acknowledged, std::size_t most_bytes) {
   while (!data.empty()) {
-    const std::size_t bytes = std::min(data.size(), most_bytes);
+    const std::size_t bytes = cut(data.size(), most_bytes);
     const ContiguousBody body{address, bytes};
     const bool last = bytes == data.size();
     GRAPNEL_TRY(send_plain(node, operation, kPutHandler, base::bytes_of(body), data.first(bytes),
@@ -95,7 +103,7 @@ Status RemotePath::get_bulk(NodeId node, Operation& operation, std::uint64_t add
 Status RemotePath::get_cut(NodeId node, Operation& operation, std::uint64_t address, ByteSpan destination,
                            std::size_t most_bytes) {
   while (!destination.empty()) {
-    const std::size_t bytes = std::min(destination.size(), most_bytes);
+    const std::size_t bytes = cut(destination.size(), most_bytes);
     const ContiguousBody body{address, bytes};
     PendingGet* get = take_get(operation, bytes);
     get->base = destination.data();
