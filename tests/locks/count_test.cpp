@@ -39,6 +39,29 @@ constexpr Expected kBetweenNodes[] = {
     {LockKind::cohort, 2, 1, 1},        {LockKind::reader_writer, 2, 1, 2},
 };
 
+// Held for long by one rank, the other's pauses double up to the longest: so many messages it takes until it has it.
+std::uint64_t messages_of_the_waiter(Runtime& g, std::uint64_t first_ns, std::uint64_t longest_ns) {
+  LockOptions options;
+  options.kind = LockKind::test_and_set;
+  options.backoff_ns = first_ns;
+  options.backoff_most_ns = longest_ns;
+  auto created = g.create_lock_set(1, options);
+  EXPECT_TRUE(created.ok());
+  const bool holds = index(g.rank()) == 0;
+  if (holds) EXPECT_OK(created->lock(0, Rank{0}));
+  EXPECT_OK(g.barrier());
+  if (holds) {
+    for (int i = 0; i < 3; ++i) settle(g);
+  } else {
+    EXPECT_OK(created->lock(0, Rank{0}));
+  }
+  EXPECT_OK(created->unlock(0, Rank{0}));
+  const std::uint64_t messages = created->counts().messages;
+  EXPECT_OK(g.barrier());
+  EXPECT_OK(g.destroy_lock_set(*created));
+  return holds ? 0 : messages;
+}
+
 }  // namespace
 
 WORLD_TEST_ON(LockCounts, BetweenNodesAreWhatIsPromised, (std::vector<Shape>{{3, 3}})) {
@@ -123,6 +146,15 @@ WORLD_TEST_ON(LockCounts, ReadersOfANodeWithAGrantSendNothing, (std::vector<Shap
   EXPECT_OK(g.barrier());
   EXPECT_OK(g.destroy_lock_set(set));
   EXPECT_OK(g.free(*board));
+}
+
+WORLD_TEST_ON(LockCounts, PausesDouble, (std::vector<Shape>{{2, 2}})) {
+  const std::uint64_t first_ns = 100 * base::kMicrosecond_ns;
+  const std::uint64_t doubling = messages_of_the_waiter(g, first_ns, base::kSecond_ns);
+  const std::uint64_t alike = messages_of_the_waiter(g, first_ns, first_ns);
+  if (index(g.rank()) == 0) return;
+  EXPECT_LE(doubling, 2 * 13 + 1u);  // 60 ms are a dozen pauses that double, of half their length at least
+  EXPECT_GT(alike, 2 * doubling);
 }
 
 }  // namespace grapnel::test

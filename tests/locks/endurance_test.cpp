@@ -16,6 +16,7 @@ namespace grapnel::test {
 namespace {
 
 constexpr std::uint32_t kLocalPasses = 16;
+constexpr Rank kHome{0};
 
 int acquisitions_of_all() {
   const char* text = std::getenv("GRAPNEL_LOCK_ACQUISITIONS");
@@ -45,8 +46,6 @@ class Endurance {
   double mean_before() const { return static_cast<double>(sum_before_) / static_cast<double>(std::max(measured_, 1)); }
 
  private:
-  static constexpr Rank kHome{0};
-
   std::int64_t add_to_counter(std::int64_t increment) {
     const auto old = g_.fetch_and_add(counter_, increment, Width::bits64, kHome);
     EXPECT_OK(old.status());
@@ -120,6 +119,32 @@ void endure(Runtime& g, LockKind kind) {
   EXPECT_OK(g.free(*counter));
 }
 
+// The last rank wants the lock so many times, the others until it has had it: one that is kept out never ends.
+void want_it_among_others(Runtime& g, LockKind kind, bool shared, bool others_shared) {
+  LockOptions options;
+  options.kind = kind;
+  auto created = g.create_lock_set(1, options);
+  ASSERT_TRUE(created.ok());
+  const auto over = g.allocate(4);
+  ASSERT_TRUE(over.ok());
+  const bool last = index(g.rank()) + 1 == static_cast<std::size_t>(g.size());
+  const bool mine_shared = last ? shared : others_shared;
+  auto* const is_over = static_cast<std::int32_t*>(over->local());
+  *is_over = 0;
+  ASSERT_OK(g.barrier());
+  const int wanted = acquisitions_of_all() / 20;
+  // acquire: pairs with the put of the last rank.
+  for (int i = 0; last ? i < wanted : __atomic_load_n(is_over, __ATOMIC_ACQUIRE) == 0; ++i) {
+    ASSERT_OK(mine_shared ? created->lock_shared(0, kHome) : created->lock(0, kHome));
+    ASSERT_OK(mine_shared ? created->unlock_shared(0, kHome) : created->unlock(0, kHome));
+  }
+  const std::int32_t yes = 1;
+  for (int rank = 0; last && rank < g.size(); ++rank) EXPECT_OK(g.put(&yes, over->on(Rank{rank}), 4, Rank{rank}));
+  ASSERT_OK(g.barrier());
+  EXPECT_OK(g.destroy_lock_set(*created));
+  EXPECT_OK(g.free(*over));
+}
+
 }  // namespace
 
 // One test per kind, so that each can be run alone.
@@ -164,6 +189,26 @@ WORLD_TEST_ON(LockEndurance, reader_writer, endurance_shapes()) {
   ASSERT_OK(g.barrier());
   EXPECT_OK(g.destroy_lock_set(*created));
   EXPECT_OK(g.free(*words));
+}
+
+// The same where the others never stop: who is passed over for ever does not end.
+#define NEVER_STARVES(kind) \
+  WORLD_TEST_ON(LockNeverStarves, kind, endurance_shapes()) { want_it_among_others(g, LockKind::kind, false, false); }
+
+NEVER_STARVES(server_queue)
+NEVER_STARVES(ticket)
+NEVER_STARVES(armci_hybrid)
+NEVER_STARVES(test_and_set)
+NEVER_STARVES(mcs)
+NEVER_STARVES(mcs_by_cas)
+NEVER_STARVES(cohort)
+
+WORLD_TEST_ON(LockNeverStarves, AWriterAmongReaders, endurance_shapes()) {
+  want_it_among_others(g, LockKind::reader_writer, false, true);
+}
+
+WORLD_TEST_ON(LockNeverStarves, AReaderAmongWriters, endurance_shapes()) {
+  want_it_among_others(g, LockKind::reader_writer, true, false);
 }
 
 }  // namespace grapnel::test

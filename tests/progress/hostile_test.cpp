@@ -1,4 +1,5 @@
 // Malformed, truncated, foreign and out-of-range messages at a server: it refuses them, touches nothing, and lives on.
+#include <algorithm>
 #include <cstring>
 
 #include "base/codec.hpp"
@@ -53,7 +54,9 @@ class Attacker {
     fill(payload);
     order.handler = static_cast<progress::HandlerId>(random_.below(12));
     if (order.handler == progress::kCountsHandler || order.handler == 11) order.handler = 60;  // nobody registered
-    body = wrong_body(order.handler, payload.size());
+    if (random_.chance(0.3)) payload.resize(payload.size() / 8 * 8 + 16);
+    body = random_.chance(0.3) ? misplaced_body(order.handler, payload.size()) : Bytes();
+    if (body.empty()) body = wrong_body(order.handler, payload.size());
     const bool vector = order.handler == rma::kPutVectorHandler || order.handler == rma::kGetVectorHandler ||
                         order.handler == rma::kAccumulateVectorHandler;
     if (vector && random_.chance(0.8)) wrong_runs(order.handler, body, payload);
@@ -95,6 +98,41 @@ class Attacker {
     front.payload_bytes = static_cast<std::uint32_t>(payload_bytes);
     front.charge = static_cast<std::uint32_t>(payload_bytes + progress::kRequestCharge);
     return front;
+  }
+
+  // Right in everything but its place, as far as the payload's length allows: only a look at the segments refuses it.
+  // Empty for the others.
+  Bytes misplaced_body(progress::HandlerId handler, std::size_t payload_bytes) {
+    const std::uint64_t outside = canary_ + (std::uint64_t{1} << 34) + 8 * random_.below(1000);
+    switch (handler) {
+      case rma::kPutHandler:
+      case rma::kGetHandler: return bytes_in(rma::ContiguousBody{outside, std::max<std::size_t>(payload_bytes, 1)});
+      case rma::kAccumulateHandler:
+        return bytes_in(rma::AccumulateBody{{outside, payload_bytes}, {ElementType::int64, {}}});
+      case rma::kPutStridedHandler:
+      case rma::kGetStridedHandler:
+      case rma::kAccumulateStridedHandler: {
+        rma::StridedBody body;
+        body.base = payload_bytes >= 16 && random_.chance(0.5)
+                        ? canary_
+                        : outside;  // it begins well, and leaves with its second row
+        body.bytes = payload_bytes;
+        body.arithmetic = {ElementType::int64, {}};
+        body.shape.levels = 1;
+        body.shape.count[0] = 8;
+        body.shape.count[1] = static_cast<std::int64_t>(payload_bytes / 8);
+        body.shape.stride[0] = std::int64_t{1} << 33;
+        return bytes_in(body);
+      }
+      case rma::kRmwHandler: return bytes_in(rma::RmwBody{outside, rma::RmwOperation::fetch_and_add, 8, 1, 1});
+      default: return {};
+    }
+  }
+
+  template <typename Body>
+  static Bytes bytes_in(const Body& body) {
+    const ByteView view = base::bytes_of(body);
+    return Bytes(view.begin(), view.end());
   }
 
   // Out of range by one, by a lot, wrapping around, or of a wrong length.

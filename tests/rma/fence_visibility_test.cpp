@@ -69,13 +69,13 @@ struct Bench {
     }
   }
 
+  // By an atomic, as that orders what was stored in the node's memory before.
   void tell(int to, std::uint64_t& word, std::uint64_t round) const {
-    EXPECT_OK(g.put(&round, &word, sizeof round, Rank{to}));
-    EXPECT_OK(g.fence(Rank{to}));
+    EXPECT_OK(g.swap(&word, static_cast<std::int64_t>(round), Width::bits64, Rank{to}).status());
   }
 
   void await(const std::uint64_t& word, std::uint64_t round) const {
-    // acquire: pairs with the store of whoever put the word here.
+    // acquire: pairs with the atomic of whoever tells.
     while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) < round) sim::pass_time(host, 20 * base::kMicrosecond_ns);
   }
 
