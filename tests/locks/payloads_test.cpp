@@ -29,6 +29,25 @@ Bytes await_successor(Runtime& g, LockSet& set, Rank home) {
 
 Bytes bytes(unsigned char value) { return {std::byte{value}}; }
 
+// Of each kind that shows what the next one brings, at home with the holder and with the one who waits: the first rank
+// holds the lock when `body` begins, the last one is to wait for it. Those between hold nothing up.
+template <typename Body>
+void with_a_holder(Runtime& g, Body body) {
+  for (const LockKind kind : {LockKind::mcs, LockKind::mcs_by_cas, LockKind::cohort}) {
+    for (const Rank home : {Rank{0}, Rank{g.size() - 1}}) {
+      SCOPED_TRACE(to_string(kind));
+      auto set = with_payloads(g, kind);
+      ASSERT_TRUE(set.ok());
+      const bool holds = index(g.rank()) == 0, waits = g.rank() == Rank{g.size() - 1};
+      if (holds) EXPECT_OK(set->lock(0, home));
+      EXPECT_OK(g.barrier());
+      body(*set, home, holds, waits);
+      EXPECT_OK(g.barrier());
+      EXPECT_OK(g.destroy_lock_set(*set));
+    }
+  }
+}
+
 }  // namespace
 
 WORLD_TEST_ON(LockPayloads, GoFromHolderToHolder, shapes_from(2)) {
@@ -61,68 +80,48 @@ WORLD_TEST_ON(LockPayloads, GoFromHolderToHolder, shapes_from(2)) {
   }
 }
 
-// The first and the last rank are of different nodes. Those between hold nothing up.
+// The first and the last rank are of different nodes.
 const std::vector<Shape> kTwoNodes{{2, 2}, {3, 2}, {4, 2}};
 
 WORLD_TEST_ON(LockPayloads, TheHolderSeesWhatTheNextOneBrings, kTwoNodes) {
-  for (const LockKind kind : {LockKind::mcs, LockKind::mcs_by_cas, LockKind::cohort}) {
-    for (const Rank home : {Rank{0}, Rank{g.size() - 1}}) {
-      SCOPED_TRACE(to_string(kind));
-      auto set = with_payloads(g, kind);
-      ASSERT_TRUE(set.ok());
-      const bool holds = index(g.rank()) == 0, waits = g.rank() == Rank{g.size() - 1};
-      if (holds) EXPECT_OK(set->lock(0, home));
-      EXPECT_OK(g.barrier());
-      if (holds) {
-        EXPECT_EQ(await_successor(g, *set, home), bytes(7));
-        EXPECT_OK(set->unlock_with(0, home, bytes(8)));
-      } else if (waits) {
-        const auto received = set->lock_with(0, home, bytes(7));
-        EXPECT_TRUE(received.ok() && *received == bytes(8));
-        EXPECT_OK(set->unlock(0, home));
-      }
-      EXPECT_OK(g.barrier());
-      EXPECT_OK(g.destroy_lock_set(*set));
+  with_a_holder(g, [&](LockSet& set, Rank home, bool holds, bool waits) {
+    if (holds) {
+      EXPECT_EQ(await_successor(g, set, home), bytes(7));
+      EXPECT_OK(set.unlock_with(0, home, bytes(8)));
+    } else if (waits) {
+      const auto received = set.lock_with(0, home, bytes(7));
+      EXPECT_TRUE(received.ok() && *received == bytes(8));
+      EXPECT_OK(set.unlock(0, home));
     }
-  }
+  });
 }
 
 // A place that was given up was taken without a payload; who comes after brings its own.
 WORLD_TEST_ON(LockPayloads, NobodyInheritsThatOfAPlaceThatWasGivenUp, kTwoNodes) {
-  for (const LockKind kind : {LockKind::mcs, LockKind::mcs_by_cas, LockKind::cohort}) {
-    for (const Rank home : {Rank{0}, Rank{g.size() - 1}}) {
-      SCOPED_TRACE(to_string(kind));
-      auto set = with_payloads(g, kind);
-      ASSERT_TRUE(set.ok());
-      const bool holds = index(g.rank()) == 0, waits = g.rank() == Rank{g.size() - 1};
-      if (holds) EXPECT_OK(set->lock(0, home));
-      EXPECT_OK(g.barrier());
-      LockRequest request;
-      if (waits) {
-        EXPECT_CODE(Code::timed_out, set->lock_for(0, home, base::kMicrosecond_ns));
-        auto started = set->start_lock(0, home, bytes(7));
-        ASSERT_TRUE(started.ok());
-        request = *started;
-      }
-      EXPECT_OK(g.barrier());
-      if (holds) {
-        EXPECT_OK(set->unlock(0, home));
-        EXPECT_OK(set->lock_for(0, home, 10 * base::kSecond_ns));
-      }
-      EXPECT_OK(g.barrier());
-      if (holds) {
-        EXPECT_EQ(await_successor(g, *set, home), bytes(7));
-        EXPECT_OK(set->unlock_with(0, home, bytes(8)));
-      } else if (waits) {
-        Bytes received;
-        EXPECT_OK(set->wait(request, &received));
-        EXPECT_EQ(received, bytes(8));
-        EXPECT_OK(set->unlock(0, home));
-      }
-      EXPECT_OK(g.barrier());
-      EXPECT_OK(g.destroy_lock_set(*set));
+  with_a_holder(g, [&](LockSet& set, Rank home, bool holds, bool waits) {
+    LockRequest request;
+    if (waits) {
+      EXPECT_CODE(Code::timed_out, set.lock_for(0, home, base::kMicrosecond_ns));
+      auto started = set.start_lock(0, home, bytes(7));
+      ASSERT_TRUE(started.ok());
+      request = *started;
     }
-  }
+    EXPECT_OK(g.barrier());
+    if (holds) {
+      EXPECT_OK(set.unlock(0, home));
+      EXPECT_OK(set.lock_for(0, home, 10 * base::kSecond_ns));
+    }
+    EXPECT_OK(g.barrier());
+    if (holds) {
+      EXPECT_EQ(await_successor(g, set, home), bytes(7));
+      EXPECT_OK(set.unlock_with(0, home, bytes(8)));
+    } else if (waits) {
+      Bytes received;
+      EXPECT_OK(set.wait(request, &received));
+      EXPECT_EQ(received, bytes(8));
+      EXPECT_OK(set.unlock(0, home));
+    }
+  });
 }
 
 }  // namespace grapnel::test

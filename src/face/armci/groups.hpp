@@ -59,8 +59,8 @@ class Groups {
   GroupEntry& take_entry(int& id);
 
   Runtime* runtime_ = nullptr;
-  MPI_Comm parent_ =
-      MPI_COMM_NULL;  ///< of the world: all others are made from it, and no message of the program uses it
+  /// Of the world: all others are made from it, and no message of the program uses it.
+  MPI_Comm parent_ = MPI_COMM_NULL;
   std::deque<GroupEntry> entries_;
   std::vector<int> free_;
   unsigned next_serial_ = 0;

@@ -66,16 +66,19 @@ Status Chain::take_answer(Acquisition& a, ChainMember& mine, std::uint32_t membe
   return {};
 }
 
+// Says in the state that its waiter goes to sleep; false where it is no longer what was seen.
+bool Chain::mark(ChainMember& mine, std::uint32_t& seen, State awake, State asleep) {
+  if (seen == asleep) return true;
+  if (seen != awake || !mine.state.compare_exchange_strong(seen, asleep)) return false;
+  seen = asleep;
+  return true;
+}
+
 // The place that was left is passed on by the server that grants it; who awaits that says so in the state.
 Status Chain::start_anew(Acquisition& a, ChainMember& mine, std::uint32_t member, std::uint64_t until_ns) {
-  const auto mark = [&](std::uint32_t& seen) {
-    if (seen == kAwaited) return true;
-    if (seen != kAbandoned || !mine.state.compare_exchange_strong(seen, kAwaited)) return false;
-    seen = kAwaited;
-    return true;
-  };
   GRAPNEL_TRY(ground_.waiting.on_marked_word(
-      mine.state, [](std::uint32_t state) { return state == kIdle; }, mark, until_ns));
+      mine.state, [](std::uint32_t state) { return state == kIdle; },
+      [&](std::uint32_t& seen) { return mark(mine, seen, kAbandoned, kAwaited); }, until_ns));
   return start(a, mine, member);
 }
 
@@ -89,14 +92,9 @@ Status Chain::advance(Acquisition& a, ChainMember& mine, std::uint32_t member, s
     GRAPNEL_TRY(take_answer(a, mine, member));
     if (a.done) return {};
   }
-  const auto mark = [&](std::uint32_t& seen) {
-    if (seen == kAsleep) return true;
-    if (seen != kWaiting || !mine.state.compare_exchange_strong(seen, kAsleep)) return false;
-    seen = kAsleep;
-    return true;
-  };
   GRAPNEL_TRY(ground_.waiting.on_marked_word(
-      mine.state, [](std::uint32_t state) { return state == kGranted; }, mark, until_ns));
+      mine.state, [](std::uint32_t state) { return state == kGranted; },
+      [&](std::uint32_t& seen) { return mark(mine, seen, kWaiting, kAsleep); }, until_ns));
   a.received = ground_.memory.kept(places_.line(a.lock, member), 0);
   // relaxed: written before the state.
   const bool here = places_.node_of(mine.from.load(std::memory_order_relaxed)) == ground_.my_node;

@@ -110,6 +110,7 @@ class Chain {
   std::uint64_t new_place(ChainMember& mine, std::uint32_t member, State state);
   void forget_place(ChainMember& mine);
   void got_it(Acquisition& a, ChainMember& mine, ByteView payload);
+  static bool mark(ChainMember& mine, std::uint32_t& seen, State awake, State asleep);
   Status start_anew(Acquisition& a, ChainMember& mine, std::uint32_t member, std::uint64_t until_ns);
   Status in_queue_behind(Acquisition& a, std::uint64_t before);
   Status swap_at_home(Acquisition& a, ChainMember& mine, std::uint64_t place);

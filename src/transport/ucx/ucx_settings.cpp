@@ -57,8 +57,8 @@ Settings choose_settings(const base::Config& config, const launch::NodeMap& node
   bool tcp = false;
   bool shared_memory = false;
   for (const TransportRow& row : rows) {
-    const TransportFact unknown{row.name, "",    false, NativeWay::none,
-                                false,    false, ""};  // nothing is taken for granted
+    // Of one that nobody knows nothing is taken for granted.
+    const TransportFact unknown{row.name, "", false, NativeWay::none, false, false, ""};
     const TransportFact* const known = find_fact(row.name);
     const TransportFact* const fact = known != nullptr ? known : &unknown;
     if (!selects(settings.transports, *fact) || (fact->within_machine && !one_machine)) continue;

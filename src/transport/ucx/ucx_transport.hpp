@@ -13,9 +13,9 @@
 
 namespace grapnel::transport {
 
-/// A transport for the rank of node `me`. Memory registrations, workers and keys may outlive it. Workers that do not
-/// know the job's `secret` get no way back from its own. Errors: unavailable
-/// when UCX has no usable transport here (the message names UCX_TLS), system.
+/// A transport for the rank of node `me`. Memory registrations, workers and keys may outlive it. Its workers ignore
+/// those that do not know the job's `secret`. Errors: unavailable when UCX has no usable transport here (the message
+/// names UCX_TLS), system.
 Result<std::unique_ptr<Transport>> make_ucx_transport(const base::Config& config, const launch::NodeMap& nodes,
                                                       NodeId me, std::uint64_t secret);
 
