@@ -45,9 +45,10 @@ class Waiting {
 
   /// Returns when `ready(value)` holds for the value of `word`; `ready` may store to the word, and then says so by
   /// changing `value`. Whoever else stores to it calls `wake` after; where that may fail to happen once in a while,
-  /// `nap_ns` bounds each sleep. Errors: peer_dead.
+  /// `nap_ns` bounds each sleep. Errors: peer_dead; timed_out when `until_ns` has passed.
   template <typename Ready>
-  Status on_word(os::Word& word, Ready ready, std::uint64_t nap_ns = kLongestSleep_ns) {
+  Status on_word(os::Word& word, Ready ready, std::uint64_t until_ns = kForever,
+                 std::uint64_t nap_ns = kLongestSleep_ns) {
     // acquire: pairs with the release of whoever stored the awaited value.
     std::uint32_t seen = 0;
     const auto look = [&] {
@@ -55,7 +56,7 @@ class Waiting {
       return ready(seen);
     };
     return wait([&] { return glance(look); }, [] { return false; },
-                [&](std::uint64_t timeout_ns) { host_.wait(word, seen, std::min(timeout_ns, nap_ns)); }, kForever);
+                [&](std::uint64_t timeout_ns) { host_.wait(word, seen, std::min(timeout_ns, nap_ns)); }, until_ns);
   }
 
   /// Looks for 200 to 450 ns (ten pauses of the processor), without a clock: whether `ready()` held.

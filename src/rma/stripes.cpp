@@ -17,7 +17,7 @@ Status StripeHolder::wait_for(os::Word& word) {
       }
     }
   };
-  return waiting_.on_word(word, take_or_mark, kNap_ns);
+  return waiting_.on_word(word, take_or_mark, progress::Waiting::kForever, kNap_ns);
 }
 
 }  // namespace grapnel::rma

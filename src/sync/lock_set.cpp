@@ -73,25 +73,19 @@ bool Set::any_taken() const {
 // ---- acquiring
 
 Status Set::acquire(int lock_index, Rank home, const Ask& ask, Bytes* received) {
-  LockId lock;
-  if (!name(lock_index, home, lock)) return bad_name(lock_index, home);
-  return acquire_slowly(lock, ask, received);
-}
-
-Status Set::acquire_slowly(const LockId& lock, const Ask& ask, Bytes* received) {
   Acquisition a;
-  a.lock = lock;
+  if (!name(lock_index, home, a.lock)) return bad_name(lock_index, home);
   a.shared = ask.shared;
   a.timed = ask.timeout_ns != progress::Waiting::kForever;
   a.payload = ask.payload;
-  GRAPNEL_TRY(check(lock, ask));
-  GRAPNEL_TRY(claim(lock));
+  GRAPNEL_TRY(check(a.lock, ask));
+  GRAPNEL_TRY(claim(a.lock));
   Status taken = algorithm_->start(a);
   if (taken.ok() && !a.done) taken = wait(a, ask.timeout_ns);
   if (taken.ok()) {
     got(a, received);
   } else {
-    drop_claim(lock);
+    drop_claim(a.lock);
   }
   return taken;
 }
@@ -110,10 +104,14 @@ Status Set::wait(Acquisition& a, std::uint64_t timeout_ns) {
   } else if (!waited.ok()) {
     return tell_death(a, waited);
   }
-  // Not the clock itself: who has just been handed the lock would read it while the others wait.
-  const std::uint64_t looked_ns = ground_.waiting.looked_ns();
-  ground_.statistics.count_wait(looked_ns > start_ns ? looked_ns - start_ns : 0);
+  count_wait(start_ns);
   return {};
+}
+
+// Not the clock itself: who has just been handed the lock would read it while the others wait.
+void Set::count_wait(std::uint64_t since_ns) {
+  const std::uint64_t looked_ns = ground_.waiting.looked_ns();
+  ground_.statistics.count_wait(looked_ns > since_ns ? looked_ns - since_ns : 0);
 }
 
 void Set::got(Acquisition& a, Bytes* received) {
@@ -166,9 +164,20 @@ Status Set::finish(Acquisition& a, Bytes* received) {
   return {};
 }
 
-Result<bool> Set::test(Acquisition& a, Bytes* received) {
+Result<bool> Set::finish_within(Acquisition& a, std::uint64_t timeout_ns, Bytes* received) {
+  if (a.done) return finish_until(a, 0, received);
+  const std::uint64_t now_ns = ground_.waiting.host().now_ns();
+  if (a.waits_since_ns == 0) a.waits_since_ns = now_ns;
+  auto over = finish_until(a, now_ns + timeout_ns, received);
+  if (over.ok() && *over) count_wait(a.waits_since_ns);
+  return over;
+}
+
+Result<bool> Set::test(Acquisition& a, Bytes* received) { return finish_until(a, 0, received); }
+
+Result<bool> Set::finish_until(Acquisition& a, std::uint64_t until_ns, Bytes* received) {
   if (!a.done) {
-    const Status looked = algorithm_->advance(a, 0);
+    const Status looked = algorithm_->advance(a, until_ns);
     if (looked.code() == Code::timed_out) return false;
     if (!looked.ok()) return tell_death(a, looked);
   }

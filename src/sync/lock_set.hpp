@@ -41,17 +41,21 @@ class Set {
   /// `acquire` without an end and without payloads, and its release: the fast paths of a lock that is free, or is
   /// handed on in this node.
   Status acquire(int lock_index, Rank home) {
+    return acquire_at_once(lock_index, home) ? Status() : acquire(lock_index, home, {}, nullptr);
+  }
+  /// Takes it if that needs no message and no waiting. False: not, or the caller is wrong; `acquire` or `start` tells.
+  bool acquire_at_once(int lock_index, Rank home) {
     LockId lock;
     if (!name(lock_index, home, lock)) [[unlikely]]
-      return bad_name(lock_index, home);
+      return false;
     auto& mine = mine_[lock.ordinal];
     // As in `claim`. A set with payloads has one to pass on.
     if (mine.load(std::memory_order_acquire) != Hold::none || carries_ || !algorithm_->take_now(lock, false)) {
-      return acquire_slowly(lock, {}, nullptr);
+      return false;
     }
     mine.store(Hold::held, std::memory_order_relaxed);  // read by this rank only, and after a death
     ground_.statistics.acquisitions.add(1);
-    return {};
+    return true;
   }
   Status release(int lock_index, Rank home) {
     LockId lock;
@@ -71,9 +75,11 @@ class Set {
   Status acquire(int lock_index, Rank home, const Ask& ask, Bytes* received);
   /// Whether it was free. One round trip at most.
   Result<bool> attempt(int lock_index, Rank home, const Ask& ask, Bytes* received);
-  /// Takes a place and returns; `finish` waits, `test` looks. What was started must be finished.
+  /// Takes a place and returns; `finish` waits, `finish_within` for about so long at most, `test` looks. What was
+  /// started must be finished. False: not yet; it may be asked again.
   Result<std::shared_ptr<Acquisition>> start(int lock_index, Rank home, const Ask& ask);
   Status finish(Acquisition& a, Bytes* received);
+  Result<bool> finish_within(Acquisition& a, std::uint64_t timeout_ns, Bytes* received = nullptr);
   Result<bool> test(Acquisition& a, Bytes* received);
 
   /// Never waits for another rank. Errors: invalid_argument (not held in that mode; payload too large), peer_dead.
@@ -108,8 +114,8 @@ class Set {
   // release: pairs with the acquire of the thread of this rank that claims it next.
   void drop_claim(const LockId& lock) { mine_[lock.ordinal].store(Hold::none, std::memory_order_release); }
   Status wait(Acquisition& a, std::uint64_t timeout_ns);
-
-  Status acquire_slowly(const LockId& lock, const Ask& ask, Bytes* received);
+  Result<bool> finish_until(Acquisition& a, std::uint64_t until_ns, Bytes* received);
+  void count_wait(std::uint64_t since_ns);
 
   // lock_deaths.cpp
   Status tell_death(const Acquisition& a, const Status& why);

@@ -60,15 +60,35 @@ Status Notifications::send(Rank target) {
 }
 
 Result<std::uint32_t> Notifications::wait(Rank from) {
+  const auto number = take(from);
+  if (!number) return number.status();
+  std::uint32_t come = 0;
+  GRAPNEL_TRY(wait_until(from, *number, progress::Waiting::kForever, come));
+  return come;
+}
+
+Result<std::uint32_t> Notifications::take(Rank from) {
   GRAPNEL_TRY(check(from, "wait for a notification"));
   // relaxed: only which one is meant; two threads that wait take different ones.
-  const std::uint32_t wanted = taken_[index(from)].fetch_add(1, std::memory_order_relaxed) + 1;
-  std::uint32_t seen = 0;
-  GRAPNEL_TRY(waiting_.on_word(count_of(launch_.rank(), from), [&](std::uint32_t& count) {
-    seen = count;
-    return static_cast<std::int32_t>(count - wanted) >= 0;
-  }));
-  return seen;
+  return taken_[index(from)].fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+Result<bool> Notifications::wait_within(Rank from, std::uint32_t number, std::uint64_t timeout_ns,
+                                        std::uint32_t& come) {
+  const Status waited = wait_until(from, number, waiting_.host().now_ns() + timeout_ns, come);
+  if (waited.code() == Code::timed_out) return false;
+  if (!waited.ok()) return waited;
+  return true;
+}
+
+Status Notifications::wait_until(Rank from, std::uint32_t number, std::uint64_t until_ns, std::uint32_t& come) {
+  return waiting_.on_word(
+      count_of(launch_.rank(), from),
+      [&](std::uint32_t& count) {
+        come = count;
+        return static_cast<std::int32_t>(count - number) >= 0;
+      },
+      until_ns);
 }
 
 }  // namespace grapnel::sync

@@ -37,11 +37,16 @@ class Notifications {
   Status send(Rank target);
   /// Waits for one more notification of `from` than was taken so far; how many have come.
   Result<std::uint32_t> wait(Rank from);
+  /// The same in pieces: the number of that notification, which the caller now has to wait for;
+  Result<std::uint32_t> take(Rank from);
+  /// … and whether it came within about so long; `come`: how many have then. Errors: peer_dead.
+  Result<bool> wait_within(Rank from, std::uint32_t number, std::uint64_t timeout_ns, std::uint32_t& come);
 
  private:
   os::Word& count_of(Rank target, Rank origin) { return counts_[place_[index(target)] * size_ + index(origin)]; }
   void increment(os::Word& count);
   Status check(Rank rank, const char* what) const;
+  Status wait_until(Rank from, std::uint32_t number, std::uint64_t until_ns, std::uint32_t& come);
 
   launch::Launch& launch_;
   progress::Waiting& waiting_;

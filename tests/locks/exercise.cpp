@@ -109,10 +109,12 @@ class User {
     witness_.must(g_, started.status());
     if (!started) return false;
     pass(10);
-    if (random_.chance(0.5)) {
-      const auto tested = set_.test(**started, &received);
-      witness_.must(g_, tested.status());
-      if (tested.ok() && *tested) return true;
+    if (random_.chance(0.7)) {
+      const std::uint64_t patience_ns = random_.chance(0.5) ? 0 : random_.below(20 * kMicrosecond_ns);
+      const auto over =
+          patience_ns == 0 ? set_.test(**started, &received) : set_.finish_within(**started, patience_ns, &received);
+      witness_.must(g_, over.status());
+      if (over.ok() && *over) return true;
     }
     const Status finished = set_.finish(**started, &received);
     witness_.must(g_, finished);

@@ -74,4 +74,36 @@ WORLD_TEST(Notify, EachIsTakenOnceAndCountsOn) {
   EXPECT_CODE(Code::invalid_argument, g.wait_notify(Rank{g.size()}).status());
 }
 
+// Who waits in pieces gives up in time, keeps its number, and has it when it has come.
+WORLD_TEST(Notify, IsWaitedForInPieces) {
+  const Rank me = g.rank();
+  const Rank next{(static_cast<int>(index(me)) + 1) % g.size()};
+  const Rank previous{(static_cast<int>(index(me)) + g.size() - 1) % g.size()};
+  Runtime::Implementation& parts = RuntimeAccess::parts(g);
+  sync::Notifications& notifications = *parts.notifications;
+  const auto first = notifications.take(previous), second = notifications.take(previous);
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(*first, 1U);
+  EXPECT_EQ(*second, 2U);
+  std::uint32_t come = 0;
+  const auto within = [&](std::uint32_t number, std::uint64_t ns) {
+    const auto over = notifications.wait_within(previous, number, ns, come);
+    EXPECT_OK(over.status());
+    return over.ok() && *over;
+  };
+  const std::uint64_t began_ns = parts.host->now_ns();
+  EXPECT_FALSE(within(*first, base::kMillisecond_ns));
+  EXPECT_GE(parts.host->now_ns() - began_ns, base::kMillisecond_ns) << "gave up too early";
+  ASSERT_OK(g.barrier());
+  EXPECT_OK(g.notify(next));
+  while (!within(*first, base::kMillisecond_ns / 4)) continue;
+  EXPECT_EQ(come, 1U);
+  EXPECT_FALSE(within(*second, base::kMillisecond_ns / 4));
+  ASSERT_OK(g.barrier());
+  EXPECT_OK(g.notify(next));
+  while (!within(*second, base::kMillisecond_ns / 4)) continue;
+  EXPECT_EQ(come, 2U);
+  EXPECT_CODE(Code::invalid_argument, notifications.take(Rank{g.size()}).status());
+}
+
 }  // namespace grapnel::test

@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "face/armci/barriers.hpp"
 #include "face/armci/define.hpp"
 #include "face/armci/errors.hpp"
+#include "face/armci/rank_waits.hpp"
 #include "launch/mpi_launch.hpp"
 #include "runtime/assembly.hpp"
 #include "runtime/implementation.hpp"
@@ -79,6 +79,7 @@ Result<std::unique_ptr<Job>> build_job(MPI_Comm comm) {
   auto job = std::make_unique<Job>();
   job->rma = &*(*implementation)->rma;
   job->barriers = (*implementation)->barriers.get();
+  job->notifications = (*implementation)->notifications.get();
   job->waiting = (*implementation)->waiting.get();
   job->runtime = std::make_unique<Runtime>(std::move(*implementation));
   job->me = static_cast<int>(index(job->runtime->rank()));

@@ -16,6 +16,8 @@
 #include "progress/waiting.hpp"
 #include "rma/rma.hpp"
 #include "sync/barrier.hpp"
+#include "sync/lock_set.hpp"
+#include "sync/notifications.hpp"
 
 namespace grapnel::armci {
 
@@ -30,8 +32,11 @@ using LocalBuffer = std::unique_ptr<std::byte[], DeleteLocal>;
 struct Job {
   std::unique_ptr<Runtime> runtime;
   rma::Rma* rma = nullptr;               ///< of `runtime`: the inline ways of put, get, accumulate and atomics
-  sync::Barriers* barriers = nullptr;    ///< of `runtime`: those that are waited for in pieces
   progress::Waiting* waiting = nullptr;  ///< of `runtime`
+  // Of `runtime`: what is waited for in pieces.
+  sync::Barriers* barriers = nullptr;
+  sync::Notifications* notifications = nullptr;
+  std::shared_ptr<sync::locks::Set> locks;  ///< the mutexes, if there are any
   int me = 0;
   int ranks = 0;
   int starts = 1;         ///< ARMCI_Init less ARMCI_Finalize

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <new>
 
-#include "face/armci/barriers.hpp"
 #include "face/armci/define.hpp"
 #include "face/armci/errors.hpp"
+#include "face/armci/rank_waits.hpp"
 
 using grapnel::Code;
 using grapnel::Group;

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <chrono>
 
-#include "face/armci/barriers.hpp"
 #include "face/armci/define.hpp"
 #include "face/armci/errors.hpp"
 #include "face/armci/mpi_wait.hpp"
+#include "face/armci/rank_waits.hpp"
 #include "face/armci/scopes.hpp"
 
 using grapnel::Code;

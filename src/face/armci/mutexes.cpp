@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "face/armci/barriers.hpp"
 #include "face/armci/define.hpp"
 #include "face/armci/errors.hpp"
+#include "face/armci/rank_waits.hpp"
 
 using grapnel::Code;
 using grapnel::Rank;
@@ -40,6 +40,7 @@ ARMCI_DEFINE(int, Create_mutexes, (int count)) {
     const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
     if (*least < 0) return negative("count", *least);
     if (*most > 0) GRAPNEL_TRY(job.runtime->create_locks(*most));
+    job.locks = job.runtime->locks().set();
     job.mutexes = std::move(counts);
     return {};
   });
@@ -52,6 +53,7 @@ ARMCI_DEFINE(int, Destroy_mutexes, (void)) {
     if (any) GRAPNEL_TRY(run_barrier(job, job.groups.world().core));  // MPI goes on until all are there
     if (any) GRAPNEL_TRY(job.runtime->destroy_locks());
     job.mutexes.clear();
+    job.locks.reset();
     return {};
   });
 }
@@ -59,7 +61,8 @@ ARMCI_DEFINE(int, Destroy_mutexes, (void)) {
 ARMCI_DEFINE(void, Lock, (int mutex, int proc)) {
   must("ARMCI_Lock", [&](Job& job) -> Status {
     GRAPNEL_TRY(check_mutex(job, mutex, proc));
-    return job.runtime->lock(mutex, Rank{proc});
+    if (job.locks->acquire_at_once(mutex, Rank{proc})) return {};
+    return wait_for_mutex(job, mutex, Rank{proc});
   });
 }
 
@@ -70,6 +73,6 @@ ARMCI_DEFINE(void, Unlock, (int mutex, int proc)) {
     // The core's direct hand-off does not pass by the home, so they are completed here. Nothing is sent where nothing
     // is due.
     GRAPNEL_TRY(job.runtime->fence(Rank{proc}));
-    return job.runtime->unlock(mutex, Rank{proc});
+    return job.locks->release(mutex, Rank{proc});
   });
 }

@@ -1,7 +1,7 @@
 // Fences, the barrier, notify.
-#include "face/armci/barriers.hpp"
 #include "face/armci/define.hpp"
 #include "face/armci/errors.hpp"
+#include "face/armci/rank_waits.hpp"
 
 using grapnel::Rank;
 using grapnel::Status;
@@ -42,7 +42,7 @@ ARMCI_DEFINE_LOWER(int, notify, (int proc)) {
 ARMCI_DEFINE_LOWER(int, notify_wait, (int proc, int* count)) {
   int received = 0;
   const int failed = answer("armci_notify_wait", [&](Job& job) -> Status {
-    const auto seen = job.runtime->wait_notify(Rank{proc});
+    const auto seen = wait_for_notification(job, Rank{proc});
     if (!seen) return seen.status();
     received = static_cast<int>(*seen);
     const int awaited = ++job.awaited[static_cast<std::size_t>(proc)];

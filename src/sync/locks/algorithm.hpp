@@ -44,6 +44,7 @@ struct Acquisition {
   bool done = false;
   Bytes received;  ///< the last releaser's payload, once done
   Came came = Came::free;
+  std::uint64_t waits_since_ns = 0;  ///< where it is waited for in pieces; 0: not yet
 
   // The algorithm's own.
   int stage = 0;

@@ -131,6 +131,35 @@ static void barriers(void) {
   release(base);
 }
 
+/* The same while a rank waits for a lock or a notification: who has it first takes a large message of the waiter's. */
+static void mpi_goes_on_for_one(void) {
+  enum { kLarge = 4 << 20 };
+  char* const text = malloc(kLarge);
+  CHECK_EQUAL(ARMCI_Create_mutexes(1), 0);
+  for (int way = 0; way < 2 && ranks > 1; ++way) {
+    MPI_Request sent = MPI_REQUEST_NULL;
+    memset(text, me + 1, kLarge);
+    if (me == 1 && way == 0) ARMCI_Lock(0, 0);
+    ARMCI_Barrier();
+    if (me == 0) {
+      MPI_Isend(text, kLarge, MPI_CHAR, 1, 3, MPI_COMM_WORLD, &sent);
+      if (way == 0) ARMCI_Lock(0, 0), ARMCI_Unlock(0, 0);
+      if (way == 1) CHECK(armci_notify_wait(1, NULL) > 0);
+      MPI_Wait(&sent, MPI_STATUS_IGNORE);
+    }
+    if (me == 1) {
+      usleep(20000); /* rank 0 sleeps by now */
+      MPI_Recv(text, kLarge, MPI_CHAR, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      CHECK_EQUAL(text[kLarge - 1], 1);
+      if (way == 0) ARMCI_Unlock(0, 0);
+      if (way == 1) CHECK(armci_notify(0) > 0);
+    }
+    ARMCI_Barrier();
+  }
+  CHECK_EQUAL(ARMCI_Destroy_mutexes(), 0);
+  free(text);
+}
+
 /* MPI goes on while ranks wait for each other: the sender is there before its large message has left. */
 static void mpi_goes_on(void) {
   enum { kLarge = 4 << 20 };
@@ -181,6 +210,7 @@ int main(int argc, char** argv) {
   fences();
   barriers();
   mpi_goes_on();
+  mpi_goes_on_for_one();
   neighbours();
   domains();
   finish();

@@ -1,0 +1,27 @@
+// Waits for what another rank has to do: the core's, during which MPI goes on.
+//
+// MPI's own barrier spins, for milliseconds where more ranks than processors take part. But a rank that waits in MPI
+// also sends what MPI has kept back of earlier messages: a program may count on that (the other rank may be waiting for
+// just such a message before it comes to the barrier, or gives the lock away), and MPI_Send and MPI_Bcast, which return
+// when their message is on its way, do too. So the core's waits are waited for in pieces, and between them MPI is
+// called. Copies, atomics and fences need no other rank, only its server, and are waited for at once.
+// Threads: where MPI may be called by this thread only.
+#pragma once
+
+#include <cstdint>
+
+#include "face/armci/job.hpp"
+#include "grapnel/status.hpp"
+
+namespace grapnel::armci {
+
+/// Collective over a core group. All members' puts and accumulates are complete, and all have arrived.
+Status run_barrier(Job& job, const Group& group);
+
+/// A mutex that is not to be had at once. Errors: as LockSet::lock.
+Status wait_for_mutex(Job& job, int mutex, Rank home);
+
+/// One more notification of `from` than was waited for so far; how many have come. Errors: invalid_argument, peer_dead.
+Result<std::uint32_t> wait_for_notification(Job& job, Rank from);
+
+}  // namespace grapnel::armci
