@@ -10,7 +10,8 @@ Set::Set(launch::Launch& launch, progress::Waiting& waiting, progress::Client* c
       ranks_(static_cast<std::size_t>(launch.size())),
       ground_(launch, waiting, client, server, number, count, options),
       algorithm_(make_algorithm(options.kind, ground_)),
-      carries_(options.payload_bytes != 0) {
+      carries_(options.payload_bytes != 0),
+      in_node_(ground_.one_node && !carries_ ? dynamic_cast<Cohort*>(algorithm_.get()) : nullptr) {
   ground_.speak_for(*algorithm_);
 }
 
@@ -72,6 +73,21 @@ bool Set::any_taken() const {
 
 // ---- acquiring
 
+bool Set::take_now(int lock_index, Rank home) {
+  LockId lock;
+  if (!name(lock_index, home, lock)) return false;
+  if (mine_[lock.ordinal].load(std::memory_order_acquire) != Hold::none) return false;  // as in `claim`
+  // A set with payloads has one to pass on.
+  if (carries_ || !algorithm_->take_now(lock, false)) return false;
+  note_taken(lock.ordinal);
+  return true;
+}
+
+Status Set::acquire_otherwise(int lock_index, Rank home) {
+  const bool taken = in_node_ == nullptr && take_now(lock_index, home);
+  return taken ? Status() : acquire(lock_index, home, {}, nullptr);
+}
+
 Status Set::acquire(int lock_index, Rank home, const Ask& ask, Bytes* received) {
   Acquisition a;
   if (!name(lock_index, home, a.lock)) return bad_name(lock_index, home);
@@ -85,7 +101,7 @@ Status Set::acquire(int lock_index, Rank home, const Ask& ask, Bytes* received) 
   if (taken.ok()) {
     got(a, received);
   } else {
-    drop_claim(a.lock);
+    drop_claim(a.lock.ordinal);
   }
   return taken;
 }
@@ -137,7 +153,7 @@ Result<bool> Set::attempt(int lock_index, Rank home, const Ask& ask, Bytes* rece
     got(a, received);
     return true;
   }
-  drop_claim(a.lock);
+  drop_claim(a.lock.ordinal);
   if (!tried.ok()) return tell_death(a, tried);
   ground_.statistics.gave_up.add(1);
   return false;
@@ -152,7 +168,7 @@ Result<std::shared_ptr<Acquisition>> Set::start(int lock_index, Rank home, const
   GRAPNEL_TRY(check(a->lock, ask));
   GRAPNEL_TRY(claim(a->lock));
   if (const Status started = algorithm_->start(*a); !started.ok()) {
-    drop_claim(a->lock);
+    drop_claim(a->lock.ordinal);
     return tell_death(*a, started);
   }
   return a;
@@ -187,6 +203,17 @@ Result<bool> Set::finish_until(Acquisition& a, std::uint64_t until_ns, Bytes* re
 
 // ---- releasing
 
+Status Set::release_otherwise(int lock_index, Rank home) {
+  LockId lock;
+  if (!name(lock_index, home, lock)) return bad_name(lock_index, home);
+  // relaxed: its own store.
+  if (mine_[lock.ordinal].load(std::memory_order_relaxed) != Hold::held || carries_ || !algorithm_->release_now(lock)) {
+    return release(lock_index, home, false, {});
+  }
+  drop_claim(lock.ordinal);
+  return {};
+}
+
 Status Set::release(int lock_index, Rank home, bool shared, ByteView payload) {
   LockId lock;
   if (!name(lock_index, home, lock)) return bad_name(lock_index, home);
@@ -196,7 +223,7 @@ Status Set::release(int lock_index, Rank home, bool shared, ByteView payload) {
   }
   if (payload.size() > ground_.options.payload_bytes) return check(lock, {.payload = payload});
   Status released = algorithm_->release(lock, shared, payload);
-  drop_claim(lock);  // after: a thread of this rank that asks for it then finds the words of its place at rest
+  drop_claim(lock.ordinal);  // after: a thread of this rank that asks for it then finds the words of its place at rest
   return released;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sync/locks/algorithm.hpp"
+#include "sync/locks/cohort.hpp"
 #include "sync/locks/ground.hpp"
 
 namespace grapnel::sync::locks {
@@ -38,36 +39,17 @@ class Set {
   /// The memory goes: from now on there are no locks.
   void close() { usable_ = 0; }
 
-  /// `acquire` without an end and without payloads, and its release: the fast paths of a lock that is free, or is
-  /// handed on in this node.
+  /// `acquire` without an end and without payloads, and its release. Their fast paths make no call: what the others
+  /// would save on the stack is stored between two locked instructions, and these wait for every store.
   Status acquire(int lock_index, Rank home) {
-    return acquire_at_once(lock_index, home) ? Status() : acquire(lock_index, home, {}, nullptr);
+    return take_in_node(lock_index, home) ? Status() : acquire_otherwise(lock_index, home);
+  }
+  Status release(int lock_index, Rank home) {
+    return release_in_node(lock_index, home) ? Status() : release_otherwise(lock_index, home);
   }
   /// Takes it if that needs no message and no waiting. False: not, or the caller is wrong; `acquire` or `start` tells.
   bool acquire_at_once(int lock_index, Rank home) {
-    LockId lock;
-    if (!name(lock_index, home, lock)) [[unlikely]]
-      return false;
-    auto& mine = mine_[lock.ordinal];
-    // As in `claim`. A set with payloads has one to pass on.
-    if (mine.load(std::memory_order_acquire) != Hold::none || carries_ || !algorithm_->take_now(lock, false)) {
-      return false;
-    }
-    mine.store(Hold::held, std::memory_order_relaxed);  // read by this rank only, and after a death
-    ground_.statistics.acquisitions.add(1);
-    return true;
-  }
-  Status release(int lock_index, Rank home) {
-    LockId lock;
-    if (!name(lock_index, home, lock)) [[unlikely]]
-      return bad_name(lock_index, home);
-    // relaxed: its own store.
-    if (mine_[lock.ordinal].load(std::memory_order_relaxed) != Hold::held || carries_ ||
-        !algorithm_->release_now(lock)) {
-      return release(lock_index, home, false, {});
-    }
-    drop_claim(lock);
-    return {};
+    return in_node_ != nullptr ? take_in_node(lock_index, home) : take_now(lock_index, home);
   }
 
   /// Waits for the lock; `received` (may be null) gets the last releaser's payload. Errors: invalid_argument (bad index
@@ -97,22 +79,55 @@ class Set {
   progress::Outcome answer(const LockBody& body, ByteView payload, progress::Request& request);
 
  private:
+  bool exists(int lock_index, Rank home) const {
+    return static_cast<std::uint32_t>(lock_index) < usable_ && index(home) < ranks_;
+  }
+  std::size_t ordinal_of(int lock_index, Rank home) const {
+    return index(home) * static_cast<std::size_t>(ground_.count) + static_cast<std::size_t>(lock_index);
+  }
   bool name(int lock_index, Rank home, LockId& lock) const {
-    if (static_cast<std::uint32_t>(lock_index) >= usable_ || index(home) >= ranks_) return false;
+    if (!exists(lock_index, home)) return false;
     lock = lock_at(lock_index, home);
     return true;
   }
   LockId lock_at(int lock_index, Rank home) const {
-    const auto count = static_cast<std::size_t>(ground_.count);
-    return {home, lock_index, index(home) * count + static_cast<std::size_t>(lock_index),
-            ground_.memory.home_words(home, lock_index)};
+    return {home, lock_index, ordinal_of(lock_index, home), ground_.memory.home_words(home, lock_index)};
   }
   Status bad_name(int lock_index, Rank home) const;
   Status check(const LockId& lock, const Ask& ask) const;
   Status claim(const LockId& lock);
   void got(Acquisition& a, Bytes* received);
   // release: pairs with the acquire of the thread of this rank that claims it next.
-  void drop_claim(const LockId& lock) { mine_[lock.ordinal].store(Hold::none, std::memory_order_release); }
+  void drop_claim(std::size_t ordinal) { mine_[ordinal].store(Hold::none, std::memory_order_release); }
+  void note_taken(std::size_t ordinal) {
+    mine_[ordinal].store(Hold::held, std::memory_order_relaxed);  // read by this rank only, and after a death
+    ground_.statistics.acquisitions.add(1);
+  }
+
+  // The default kind in a job of one node, where one compare-and-swap is all.
+  bool take_in_node(int lock_index, Rank home) {
+    if (in_node_ == nullptr || !exists(lock_index, home)) [[unlikely]]
+      return false;
+    const std::size_t ordinal = ordinal_of(lock_index, home);
+    if (mine_[ordinal].load(std::memory_order_acquire) != Hold::none) return false;  // as in `claim`
+    if (!in_node_->take_in_node(ground_.memory.home_words(home, lock_index))) return false;
+    note_taken(ordinal);
+    return true;
+  }
+  bool release_in_node(int lock_index, Rank home) {
+    if (in_node_ == nullptr || !exists(lock_index, home)) [[unlikely]]
+      return false;
+    const std::size_t ordinal = ordinal_of(lock_index, home);
+    if (mine_[ordinal].load(std::memory_order_relaxed) != Hold::held) return false;  // its own store
+    if (!in_node_->release_in_node(ground_.memory.home_words(home, lock_index), ordinal)) return false;
+    drop_claim(ordinal);
+    return true;
+  }
+  // What needs no message and no waiting, of all kinds; then the rest.
+  bool take_now(int lock_index, Rank home);
+  Status acquire_otherwise(int lock_index, Rank home);
+  Status release_otherwise(int lock_index, Rank home);
+
   Status wait(Acquisition& a, std::uint64_t timeout_ns);
   Result<bool> finish_until(Acquisition& a, std::uint64_t until_ns, Bytes* received);
   void count_wait(std::uint64_t since_ns);
@@ -128,7 +143,9 @@ class Set {
   const std::size_t ranks_;
   Ground ground_;
   std::unique_ptr<Algorithm> algorithm_;
-  const bool carries_;        ///< payloads
+  const bool carries_;  ///< payloads
+  /// `algorithm_`, where it is a cohort in a job of one node without payloads.
+  Cohort* const in_node_;
   std::uint32_t usable_ = 0;  ///< the count, while the set has its memory
   // By ordinal, in node memory. It finds misuse; what excludes is the algorithm.
   std::atomic<Hold>* mine_ = nullptr;

@@ -9,7 +9,7 @@ bool Cohort::take_now(const LockId& lock, bool) {
   if (!ground_.one_node) {
     const bool idle = words.node.state.load() == Chain::kIdle;
     if (!idle || !chain_.attempt_at_home(lock, words.node, my_node())) {
-      ranks_.release(words.ranks, lock);
+      ranks_.release(words.ranks, lock.ordinal);
       return false;
     }
   }
@@ -18,7 +18,7 @@ bool Cohort::take_now(const LockId& lock, bool) {
 
 bool Cohort::release_now(const LockId& lock) {
   if (!ground_.one_node) return false;
-  ranks_.release(ground_.memory.home<Words>(lock).ranks, lock);
+  ranks_.release(ground_.memory.home<Words>(lock).ranks, lock.ordinal);
   return true;
 }
 
@@ -84,12 +84,12 @@ Status Cohort::give_up(Acquisition& a) {
     if (*passed == NodeQueue::kPassedWhole || ground_.one_node) {
       take_passed_lock(a, words);
     } else {
-      ranks_.release(words.ranks, a.lock);
+      ranks_.release(words.ranks, a.lock.ordinal);
     }
     return {};
   }
   GRAPNEL_TRY(chain_.give_up(a, words.node, my_node()));
-  if (!a.done) ranks_.release(words.ranks, a.lock);
+  if (!a.done) ranks_.release(words.ranks, a.lock.ordinal);
   return {};
 }
 
@@ -103,7 +103,7 @@ Status Cohort::attempt(Acquisition& a) {
   } else if (words->node.state.load() == Chain::kIdle) {
     GRAPNEL_TRY(chain_.attempt(a, words->node, my_node()));
   }
-  if (!a.done) ranks_.release(words->ranks, a.lock);
+  if (!a.done) ranks_.release(words->ranks, a.lock.ordinal);
   return {};
 }
 
@@ -111,19 +111,19 @@ Status Cohort::release(const LockId& lock, bool, ByteView payload) {
   Words& words = *find(lock);
   if (ground_.one_node) {
     ground_.memory.keep(&words, 0, payload);
-    ranks_.release(words.ranks, lock);
+    ranks_.release(words.ranks, lock.ordinal);
     return {};
   }
   const bool others_turn = words.passes >= ground_.options.local_passes && chain_.knows_successor(words.node);
   if (!others_turn) {
     ground_.memory.keep(&words, 0, payload);
     ++words.passes;
-    if (ranks_.pass(words.ranks, lock, NodeQueue::kPassedWhole)) return {};
+    if (ranks_.pass(words.ranks, lock.ordinal, NodeQueue::kPassedWhole)) return {};
   }
   words.passes = 0;
   // First the place between the nodes: the next rank of this node takes a new one, behind those that wait.
   Status passed_on = chain_.release(lock, words.node, my_node(), payload);
-  ranks_.release(words.ranks, lock);
+  ranks_.release(words.ranks, lock.ordinal);
   return passed_on;
 }
 

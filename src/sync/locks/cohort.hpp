@@ -37,6 +37,12 @@ class Cohort final : public Algorithm, private Chain::Places {
  public:
   explicit Cohort(Ground& ground) : ground_(ground), chain_(ground, *this, true), ranks_(ground) {}
 
+  /// In a job of one node, where the queue of ranks is the whole lock: what takes one compare-and-swap.
+  bool take_in_node(std::byte* home) { return ranks_.take_if_free(reinterpret_cast<Words*>(home)->ranks); }
+  bool release_in_node(std::byte* home, std::size_t ordinal) {
+    return ranks_.release_at_once(reinterpret_cast<Words*>(home)->ranks, ordinal);
+  }
+
   bool take_now(const LockId& lock, bool shared) override;
   bool release_now(const LockId& lock) override;
   Status start(Acquisition& a) override;

@@ -94,8 +94,8 @@ void NodeQueue::retire(NodeQueueWords& queue, std::uint32_t place) {
   }
 }
 
-bool NodeQueue::pass(NodeQueueWords& queue, const LockId& lock, State word) {
-  Place& place = places_[lock.ordinal];
+bool NodeQueue::pass(NodeQueueWords& queue, std::size_t ordinal, State word) {
+  Place& place = places_[ordinal];
   for (;;) {
     os::Word& link = link_of(queue, place.number);
     // A guess, not a look: the waiter has the line, and it comes over once for a compare-and-swap, but twice for a look
@@ -114,9 +114,9 @@ bool NodeQueue::pass(NodeQueueWords& queue, const LockId& lock, State word) {
   }
 }
 
-void NodeQueue::release_to_waiter(NodeQueueWords& queue, const LockId& lock) {
-  Place& place = places_[lock.ordinal];
-  while (!pass(queue, lock, kPassedBare)) {
+void NodeQueue::release_to_waiter(NodeQueueWords& queue, std::size_t ordinal) {
+  Place& place = places_[ordinal];
+  while (!pass(queue, ordinal, kPassedBare)) {
     const Place mine = std::exchange(place, {});
     if (free_if_last(queue, mine.number)) {
       // Nobody reaches it any more; a bare holder's link is as new.

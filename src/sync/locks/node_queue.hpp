@@ -65,22 +65,23 @@ class NodeQueue {
 
   /// Passes the queue on to a waiter that is already linked and has not given up; false when there is none. `word` is
   /// kPassedBare or kPassedWhole. The caller stays holder where it answers false.
-  bool pass(NodeQueueWords& queue, const LockId& lock, State word);
+  bool pass(NodeQueueWords& queue, std::size_t ordinal, State word);
   /// Gives the queue up: to a waiter (`kPassedBare`), to one that is about to link, or frees it.
-  void release(NodeQueueWords& queue, const LockId& lock) {
-    Place& place = places_[lock.ordinal];
+  void release(NodeQueueWords& queue, std::size_t ordinal) {
+    if (!release_at_once(queue, ordinal)) release_to_waiter(queue, ordinal);
+  }
+  /// The same where that takes one compare-and-swap and no call; else false, and nothing was done.
+  bool release_at_once(NodeQueueWords& queue, std::size_t ordinal) {
+    Place& place = places_[ordinal];
+    // A waiter has the line already, so a look costs its way; where none is it costs nothing.
     if (place.number == kBare) {
-      // A waiter has the line already, so a look costs its way; where none is it costs nothing.
-      if (queue.link.load(std::memory_order_relaxed) == kNobody && free_if_last(queue, kBare)) return;
-    } else {
-      // A guess, as in `pass`; release: pairs with the acquire of who waits on the link.
-      std::uint32_t found = kWaits;
-      if (place.link->compare_exchange_strong(found, kPassedBare, std::memory_order_release)) {
-        place = {};
-        return;
-      }
+      return queue.link.load(std::memory_order_relaxed) == kNobody && free_if_last(queue, kBare);
     }
-    release_to_waiter(queue, lock);
+    // A guess, as in `pass`; release: pairs with the acquire of who waits on the link.
+    std::uint32_t found = kWaits;
+    if (!place.link->compare_exchange_strong(found, kPassedBare, std::memory_order_release)) return false;
+    place = {};
+    return true;
   }
 
  private:
@@ -110,7 +111,7 @@ class NodeQueue {
   bool take_up(NodeQueueWords& queue, Acquisition& a);
   void forget_left(std::uint32_t record);
   void retire(NodeQueueWords& queue, std::uint32_t place);
-  void release_to_waiter(NodeQueueWords& queue, const LockId& lock);
+  void release_to_waiter(NodeQueueWords& queue, std::size_t ordinal);
 
   Ground& ground_;
   /// By the lock's ordinal: this rank's place while it holds the queue; kBare else.

@@ -45,7 +45,7 @@ bool ReaderWriter::take_now(const LockId& lock, bool shared) {
                      if (v.readers != 0) return false;
                      return v.writer = true;
                    }).done;
-  if (!got) writers_.release(words->writers, lock);
+  if (!got) writers_.release(words->writers, lock.ordinal);
   return got;
 }
 
@@ -168,7 +168,7 @@ Status ReaderWriter::give_up(Acquisition& a) {
     finish(a, words, true);
     return {};
   }
-  writers_.release(words.writers, a.lock);
+  writers_.release(words.writers, a.lock.ordinal);
   return {};
 }
 
@@ -222,7 +222,7 @@ Status ReaderWriter::try_writer(Acquisition& a, Words& words) {
     return v.asked_sole = true;
   });
   if (!changed.done) {
-    writers_.release(words.writers, a.lock);
+    writers_.release(words.writers, a.lock.ordinal);
     return {};
   }
   a.stage = kFirstWriter;
@@ -230,7 +230,7 @@ Status ReaderWriter::try_writer(Acquisition& a, Words& words) {
   if (!granted) return granted.status();
   if (*granted) return advance(a, progress::Waiting::kForever);
   if (withdraw_writer(words, true)) {
-    writers_.release(words.writers, a.lock);
+    writers_.release(words.writers, a.lock.ordinal);
   } else {
     finish(a, words, true);
   }
@@ -278,7 +278,7 @@ Status ReaderWriter::leave_writer(const LockId& lock, Words& words, ByteView pay
   if (changed.after.phase != changed.before.phase) ring(words);
   Status told;
   if (!ground_.one_node) told = tell_home(Voice::rank, lock, Verb::give_back, asks_now(changed), payload);
-  writers_.release(words.writers, lock);
+  writers_.release(words.writers, lock.ordinal);
   return told;
 }
 
