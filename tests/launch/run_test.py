@@ -213,9 +213,12 @@ class Signals(Case):
 class Kill(Case):
     """kill -9: within 5 s everything has ended, non-zero, with one message that names who died; nothing is left."""
 
+    def children_of(self, process):
+        with open(f"/proc/{process}/task/{process}/children") as file:
+            return [int(child) for child in file.read().split()]
+
     def back_of(self, job):
-        with open(f"/proc/{job.pid}/task/{job.pid}/children") as file:
-            return int(file.read().split()[0])
+        return self.children_of(job.pid)[0]
 
     def one_kill(self, how, ranks, nodes, victim, delay_s):
         job, ranks_of = self.start_staying(how, ranks, nodes)

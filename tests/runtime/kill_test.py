@@ -1,11 +1,14 @@
-"""kill -9 of any rank, a node's leader or the launcher, while the job works: the launcher's test with a busy runtime.
+"""kill -9 of any rank, a node's leader or the launcher, while the job works, begins or ends: the launcher's test with a
+busy runtime.
 
 kill_test.py --tool BIN/grapnel --probe BIN/runtime_probe [--kills 15] [--seed N] [unittest arguments]
 """
 import os
 import random
 import re
+import signal
 import sys
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "launch"))
@@ -36,9 +39,39 @@ class BusyKill(run_test.Kill):
             with self.subTest(number=number, seed=seed, how=how, ranks=ranks, nodes=nodes, victim=victim):
                 self.one_kill(how, ranks, nodes, victim, dice.random() * 0.2)
 
+    def test_ranks_that_come_and_go(self):
+        dice = random.Random(run_test.OPTIONS.seed)
+        endings = []
+        for number in range(2 * run_test.OPTIONS.kills):
+            ranks = dice.choice((2, 3, 5))
+            nodes = dice.choice((1, 2))
+            with self.subTest(number=number, ranks=ranks, nodes=nodes):
+                job = self.start("-n", ranks, "--nodes", nodes, "--", run_test.OPTIONS.probe, "leave")
+                time.sleep(dice.random() * 0.25)
+                killed = self.kill_a_rank(job, dice)
+                code, err = self.finish(job)
+                endings.append(code)
+                if code == 0:  # it had come to its end before
+                    continue
+                self.assertTrue(killed)
+                told = [line for line in err.splitlines() if line.startswith("grapnel run:")]
+                self.assertEqual(len(told), 1, err)
+                self.assertRegex(told[0], r"rank \d+ was killed by signal 9 \(Killed\); the job ends$")
+        self.assertTrue(any(endings), "each job was over before its kill")
+
+    def kill_a_rank(self, job, dice):
+        """Whether one was there."""
+        try:
+            rank = dice.choice(self.children_of(self.children_of(job.pid)[0]))
+            os.kill(rank, signal.SIGKILL)
+        except (OSError, IndexError):
+            return False
+        return True
+
 
 def load_tests(loader, _tests, _pattern):
-    return loader.loadTestsFromName("BusyKill.test_random_kills", sys.modules[__name__])
+    names = ("BusyKill.test_random_kills", "BusyKill.test_ranks_that_come_and_go")
+    return loader.loadTestsFromNames(names, sys.modules[__name__])
 
 
 if __name__ == "__main__":

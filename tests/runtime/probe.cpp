@@ -1,4 +1,6 @@
-// A rank that stays busy in some way until it is ended: what the kill tests kill. runtime_probe stay HOW
+// A rank that stays busy in some way until it is ended, or comes and goes: what the kill tests kill.
+//
+//   runtime_probe stay HOW | leave
 //
 // It prints "ready RANK PID" when it has begun. Calls that fail because another rank died are left to the launcher's
 // message; the rank then waits to be ended.
@@ -64,8 +66,9 @@ Status one_round(Runtime& g, const std::string& how, const grapnel::Memory& memo
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3 || std::strcmp(argv[1], "stay") != 0) {
-    std::fprintf(stderr, "usage: runtime_probe stay HOW\n");
+  const bool stays = argc == 3 && std::strcmp(argv[1], "stay") == 0;
+  if (!stays && (argc != 2 || std::strcmp(argv[1], "leave") != 0)) {
+    std::fprintf(stderr, "usage: runtime_probe stay HOW | leave\n");
     return 2;
   }
   auto started = Runtime::start();
@@ -79,6 +82,7 @@ int main(int argc, char** argv) {
   if (!memory || !g.create_locks(1).ok() || !g.barrier().ok()) return 1;
   std::printf("ready %zu %d\n", grapnel::index(g.rank()), static_cast<int>(::getpid()));
   std::fflush(stdout);
+  if (!stays) return g.finish().ok() ? 0 : 1;
   while (one_round(g, argv[2], *memory, block).ok()) {
   }
   for (;;) ::pause();
