@@ -22,5 +22,7 @@ target_compile_options(grapnel_flags INTERFACE
   -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -fvisibility=hidden)
 if(GRAPNEL_SANITIZE)
   target_compile_options(grapnel_flags INTERFACE -fsanitize=${GRAPNEL_SANITIZE} -fno-omit-frame-pointer -g)
-  target_link_options(grapnel_flags INTERFACE -fsanitize=${GRAPNEL_SANITIZE})
+  # A program in C that links one of our libraries is not instrumented, but needs the sanitizer's runtime, and first.
+  set(GRAPNEL_SANITIZER_LINK -fsanitize=${GRAPNEL_SANITIZE})
+  target_link_options(grapnel_flags INTERFACE ${GRAPNEL_SANITIZER_LINK})
 endif()

@@ -175,7 +175,7 @@ TEST_P(TransportConformance, APeerThatIsKilledEndsItsBulkMessages) {
     if (!peer.transport().capabilities().detects_dead_peers) return;
     member.meet();
     if (peer.index() == 1) {
-      for (int i = 0; i < 4; ++i) member.send(0, number(1), Bytes(50'000'000));
+      for (int i = 0; i < 4; ++i) member.send(0, number(1), Bytes(16'000'000));
       ASSERT_TRUE(member.until([&] { return member.mailbox().bulk_letters.size() == 3; }));
       // The payloads of ours are under way, or not asked for yet.
       for (int i = 0; i < 20; ++i) member.worker().progress();
