@@ -15,14 +15,6 @@ endfunction()
 # What `./dev test --label sim` builds: the tests of simulated worlds, and nothing that they do not need.
 add_custom_target(sim_tests)
 
-# Under the thread sanitizer UCX's memory hooks crash in threads that are just starting: they are switched off for the
-# named tests. (ENVIRONMENT_MODIFICATION leaves a test's own ENVIRONMENT alone.)
-function(grapnel_sanitized_tests)
-  if(GRAPNEL_SANITIZE MATCHES "thread")
-    set_tests_properties(${ARGN} PROPERTIES ENVIRONMENT_MODIFICATION "UCX_MEM_EVENTS=set:no")
-  endif()
-endfunction()
-
 # A GoogleTest executable for one layer: grapnel_test(NAME base_test SOURCES a.cpp USES base)
 # Every executable is one ctest test unless EXTERNAL is given.
 function(grapnel_test)
@@ -38,6 +30,5 @@ function(grapnel_test)
   if(NOT ARG_EXTERNAL)
     add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME})
     set_tests_properties(${ARG_NAME} PROPERTIES TIMEOUT ${ARG_TIMEOUT})
-    grapnel_sanitized_tests(${ARG_NAME})
   endif()
 endfunction()

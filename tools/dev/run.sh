@@ -3,10 +3,6 @@
 # The LU factorization that the demo runs: big enough to show something, small enough for a laptop.
 demo_command=(bin/grapnel run -n 4 --nodes 2 -- bin/lu --n 512 --block 32 --dist node --verify)
 
-# A finding of a sanitizer must fail the test that made it; the user's own settings come last and win.
-export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1:${UBSAN_OPTIONS:-}"
-export TSAN_OPTIONS="second_deadlock_stack=1:${TSAN_OPTIONS:-}"
-
 command_demo() {
   parse_build_options positional "$@"
   no_more_words demo
