@@ -118,9 +118,10 @@ std::uint64_t hand_over_in_node(Session& s, const SyncWork& work) {
     const std::uint64_t asks = 2 * i + 1, has = 2 * i + 2;
     if (i % 2 == me) {
       await(turn, asks);
-      const std::uint64_t seen_ns = now_ns();
-      std::uint64_t begin_ns = seen_ns;
-      while (begin_ns < seen_ns + kInLine_ns) begin_ns = now_ns();
+      const std::uint64_t until_ns = now_ns() + kInLine_ns;
+      while (now_ns() < until_ns) {
+      }
+      const std::uint64_t begin_ns = now_ns();  // after the loop, whose end the processor did not foresee
       must(set.unlock(0, kHome));
       time_ns -= begin_ns;
       await(turn, has);

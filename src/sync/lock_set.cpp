@@ -84,8 +84,36 @@ bool Set::take_now(int lock_index, Rank home) {
 }
 
 Status Set::acquire_otherwise(int lock_index, Rank home) {
-  const bool taken = in_node_ == nullptr && take_now(lock_index, home);
-  return taken ? Status() : acquire(lock_index, home, {}, nullptr);
+  if (in_node_ != nullptr && exists(lock_index, home)) return acquire_in_line(lock_at(lock_index, home));
+  return take_now(lock_index, home) ? Status() : acquire(lock_index, home, {}, nullptr);
+}
+
+// The default kind in a job of one node, and somebody has it.
+Status Set::acquire_in_line(const LockId& lock) {
+  Acquisition a;
+  a.lock = lock;
+  GRAPNEL_TRY(claim(lock));
+  const auto holder = in_node_->enter_in_node(a);
+  if (!holder.ok()) {
+    drop_claim(lock.ordinal);
+    return holder.status();
+  }
+  if (*holder) {
+    note_taken(lock.ordinal);
+    return {};
+  }
+  if (in_node_->wait_shortly_in_node(a)) {
+    note_taken(lock.ordinal);
+    ground_.statistics.local_hand_offs.add(1);
+    ground_.statistics.count_wait(0);  // no clock was read for it
+    return {};
+  }
+  if (Status waited = wait(a, progress::Waiting::kForever); !waited.ok()) {
+    drop_claim(lock.ordinal);
+    return waited;
+  }
+  got(a, nullptr);
+  return {};
 }
 
 Status Set::acquire(int lock_index, Rank home, const Ask& ask, Bytes* received) {

@@ -126,6 +126,7 @@ class Set {
   // What needs no message and no waiting, of all kinds; then the rest.
   bool take_now(int lock_index, Rank home);
   Status acquire_otherwise(int lock_index, Rank home);
+  Status acquire_in_line(const LockId& lock);
   Status release_otherwise(int lock_index, Rank home);
 
   Status wait(Acquisition& a, std::uint64_t timeout_ns);

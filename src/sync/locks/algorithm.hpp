@@ -58,7 +58,13 @@ struct Acquisition {
   Acquisition() = default;
   Acquisition(const Acquisition&) = delete;
   Acquisition& operator=(const Acquisition&) = delete;
-  ~Acquisition();
+  ~Acquisition() {
+    if (answer != nullptr) [[unlikely]]
+      leave_answer();
+  }
+
+ private:
+  void leave_answer();
 };
 
 class Algorithm {

@@ -39,6 +39,14 @@ class Cohort final : public Algorithm, private Chain::Places {
 
   /// In a job of one node, where the queue of ranks is the whole lock: what takes one compare-and-swap.
   bool take_in_node(std::byte* home) { return ranks_.take_if_free(reinterpret_cast<Words*>(home)->ranks); }
+  /// … and what follows where that fails: in line behind the holder. True: the caller holds it.
+  Result<bool> enter_in_node(Acquisition& a) {
+    a.stage = kInNode;
+    return ranks_.enter(ground_.memory.home<Words>(a.lock).ranks, a);
+  }
+  bool wait_shortly_in_node(const Acquisition& a) {
+    return ranks_.wait_shortly(ground_.memory.home<Words>(a.lock).ranks, a);
+  }
   bool release_in_node(std::byte* home, std::size_t ordinal) {
     return ranks_.release_at_once(reinterpret_cast<Words*>(home)->ranks, ordinal);
   }

@@ -100,8 +100,8 @@ void Ground::keep(std::unique_ptr<Answer> awaited) {
 }
 
 // A late answer must find its place.
-Acquisition::~Acquisition() {
-  if (answer && !answer->arrived) asked_by->keep(std::move(answer));
+void Acquisition::leave_answer() {
+  if (!answer->arrived) asked_by->keep(std::move(answer));
 }
 
 Status Ground::wait_for_answer(Acquisition& a, std::uint64_t until_ns) {

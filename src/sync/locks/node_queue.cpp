@@ -66,6 +66,19 @@ Result<NodeQueue::State> NodeQueue::wait(NodeQueueWords& queue, const Acquisitio
   return word;
 }
 
+// The way out is part of every hand-over: what it stores, and where, is found before the awaited store, not after.
+bool NodeQueue::wait_shortly(NodeQueueWords& queue, const Acquisition& a) {
+  const os::Word& link = link_of(queue, a.waits_at);
+  os::Word& retired = a.waits_at == kBare ? queue.link : ground_.memory.record(a.waits_at).in_use;  // as in `retire`
+  Place& place = places_[a.lock.ordinal];
+  const Place mine = place_of(a.record);
+  const auto passed = [&] { return is_passed(link.load(std::memory_order_acquire)); };  // as in `on_marked_word`
+  if (!progress::Waiting::glance(passed) && !ground_.waiting.linger(passed)) return false;
+  retired.store(0, std::memory_order_release);
+  place = mine;
+  return true;
+}
+
 bool NodeQueue::leave(NodeQueueWords& queue, Acquisition& a) {
   const std::lock_guard guard(left_mutex_);
   left_count_.fetch_add(1);  // before the link says so: whoever is given the record again looks into `left_`

@@ -56,6 +56,9 @@ class NodeQueue {
   /// Gets in line, or takes up the place that this rank left there; `a.record` is the place. True: the caller is the
   /// holder, without the releaser's word.
   Result<bool> enter(NodeQueueWords& queue, Acquisition& a);
+  /// `wait` for about a microsecond, without a clock: whether it was passed, with whatever. Then the caller holds the
+  /// queue.
+  bool wait_shortly(NodeQueueWords& queue, const Acquisition& a);
   /// Looks for a moment, without a clock: whether it was passed, so that `wait` will return at once.
   bool passed_soon(NodeQueueWords& queue, const Acquisition& a);
   /// Waits until it is passed; the answer is with what. timed_out as Waiting does.
