@@ -87,7 +87,7 @@ enum class Sent { done, pending };
 class RegisteredMemory {
  public:
   virtual ~RegisteredMemory() = default;
-  /// What a remote worker needs to reach it; give it to `Worker::import_key`.
+  /// What a remote worker needs to reach it; give it to `Worker::import_key`. Never empty.
   virtual Bytes key() const = 0;
 };
 

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "base/log.hpp"
@@ -114,6 +115,27 @@ void run_processes(const WorldTest& test, Shape shape) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
 }
 
+bool wants_native() {
+  const char* text = std::getenv("GRAPNEL_TEST_NATIVE");
+  return text != nullptr && std::string_view(text) == "1";
+}
+
+// The fabric puts and gets by itself: a neighbour's word comes and goes without a message of ours.
+void expect_native(Runtime& g) {
+  const auto memory = g.allocate(sizeof(std::uint64_t));
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  const Rank next{(static_cast<int>(index(g.rank())) + 1) % g.size()};
+  const std::uint64_t puts = wire_messages(g, "put"), gets = wire_messages(g, "get"), value = pattern(g.rank(), 0, 0);
+  std::uint64_t back = 0;
+  EXPECT_OK(g.put(&value, memory->on(next), sizeof value, next));
+  EXPECT_OK(g.get(memory->on(next), &back, sizeof back, next));
+  EXPECT_EQ(back, value);
+  EXPECT_EQ(wire_messages(g, "put"), puts) << "a put took a message where the fabric should put";
+  EXPECT_EQ(wire_messages(g, "get"), gets) << "a get took a message where the fabric should get";
+  EXPECT_OK(g.barrier());
+  EXPECT_OK(g.free(*memory));
+}
+
 int run_as_rank(const std::string& name) {
   for (const WorldTest& test : tests()) {
     if (test.suite + "." + test.name != name) continue;
@@ -125,6 +147,7 @@ int run_as_rank(const std::string& name) {
     Runtime& g = **started;
     SCOPED_TRACE(rank_trace(g));
     test.body(g);
+    if (wants_native()) expect_native(g);
     EXPECT_OK(g.finish());
     return ::testing::UnitTest::GetInstance()->ad_hoc_test_result().Failed() ? 1 : 0;
   }
@@ -218,6 +241,13 @@ bool add_world_test(WorldTest test) {
 }
 
 std::uint64_t world_seed() { return seed_of_this_world; }
+
+std::uint64_t wire_messages(const Runtime& g, const std::string& operation) {
+  for (const OperationCount& row : g.operation_counts()) {
+    if (row.operation == operation) return row.wire_messages;
+  }
+  return 0;
+}
 
 std::string rank_trace(const Runtime& g) {
   return fmt::format("rank {} of {} on {} nodes", index(g.rank()), g.size(), g.node_count());

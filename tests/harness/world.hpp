@@ -13,8 +13,9 @@
 //   nodes      processes on virtual nodes, over UCX
 //
 // GRAPNEL_TEST_WORLDS (a comma list of these names) chooses; the ctest entries set it. GRAPNEL_TEST_SEED=s replays one
-// seed. A world that hangs is ended by its deadline, which prints what each rank was doing; GRAPNEL_TEST_DEADLINE_S is
-// that of processes (60). A failure names the rank.
+// seed. A world that hangs is ended: a simulated one prints what each rank was doing, processes have a deadline,
+// GRAPNEL_TEST_DEADLINE_S (60), and show what they printed until then. With GRAPNEL_TEST_NATIVE=1 each test of nodes
+// also asserts that the fabric puts and gets without messages. A failure names the rank.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -50,6 +51,9 @@ bool add_world_test(WorldTest test);
 
 /// The seed of this run: alike in all ranks, different from run to run in simulated worlds.
 std::uint64_t world_seed();
+
+/// How many messages of one kind ("put", "get", …) this rank has sent to other nodes.
+std::uint64_t wire_messages(const Runtime& g, const std::string& operation);
 
 /// What the harness gives a rank in `who` failed: for SCOPED_TRACE.
 std::string rank_trace(const Runtime& g);

@@ -12,13 +12,6 @@ namespace {
 constexpr std::size_t kChunk = 64 * 1024;
 constexpr std::size_t kArena = 4 << 20;
 
-std::uint64_t messages_of(const Runtime& g, const std::string& operation) {
-  for (const OperationCount& row : g.operation_counts()) {
-    if (row.operation == operation) return row.wire_messages;
-  }
-  return 0;
-}
-
 // Where each piece begins in the target, and its length. They do not overlap.
 struct Place {
   std::size_t at, bytes;
@@ -65,9 +58,9 @@ class Rounds {
 
   void put_and_get(const Places& places) {
     start_over(places);
-    const std::uint64_t puts = messages_of(g_, "put"), gets = messages_of(g_, "get");
+    const std::uint64_t puts = wire_messages(g_, "put"), gets = wire_messages(g_, "get");
     ASSERT_OK(g_.put(pieces(places, source_), target_));
-    EXPECT_EQ(messages_of(g_, "put") - puts, messages(places));
+    EXPECT_EQ(wire_messages(g_, "put") - puts, messages(places));
     std::size_t from = 0;
     for (const Place& place : places) {
       std::copy_n(&source_[from], place.bytes, &expected_[place.at]);
@@ -75,18 +68,18 @@ class Rounds {
     }
     compare();
     std::vector<std::byte> gathered(source_.size());
-    const std::uint64_t compared = messages_of(g_, "get") - gets;
+    const std::uint64_t compared = wire_messages(g_, "get") - gets;
     ASSERT_OK(g_.get(pieces(places, gathered), target_));
-    EXPECT_EQ(messages_of(g_, "get") - gets - compared, messages(places));
+    EXPECT_EQ(wire_messages(g_, "get") - gets - compared, messages(places));
     EXPECT_TRUE(gathered == source_);
   }
 
   // Places in whole elements of 8 bytes.
   void accumulate(const Places& places) {
     start_over(places);
-    const std::uint64_t before = messages_of(g_, "accumulate");
+    const std::uint64_t before = wire_messages(g_, "accumulate");
     ASSERT_OK(g_.accumulate(ElementType::int64, nullptr, pieces(places, source_), target_));
-    EXPECT_EQ(messages_of(g_, "accumulate") - before, messages(places));
+    EXPECT_EQ(wire_messages(g_, "accumulate") - before, messages(places));
     std::size_t from = 0;
     for (const Place& place : places) {
       for (std::size_t i = 0; i < place.bytes; i += 8, from += 8) {
@@ -171,9 +164,9 @@ WORLD_TEST_ON(VectorMessages, NeverCutAnElement, kShapes) {
     gets.push_back({&back[2 * i], remote, 16});
   }
   const double twice[2] = {2, 0};
-  const std::uint64_t before = messages_of(g, "accumulate");
+  const std::uint64_t before = wire_messages(g, "accumulate");
   EXPECT_OK(g.accumulate(ElementType::complex128, twice, pieces, next));
-  EXPECT_EQ(messages_of(g, "accumulate") - before, g.same_node(next) ? 0 : (5000 * 16 + kChunk - 1) / kChunk);
+  EXPECT_EQ(wire_messages(g, "accumulate") - before, g.same_node(next) ? 0 : (5000 * 16 + kChunk - 1) / kChunk);
   EXPECT_OK(g.fence(next));
   EXPECT_OK(g.get(gets, next));
   EXPECT_EQ(back, std::vector<double>(10'000, 2));

@@ -77,6 +77,7 @@ void expect_messages(const std::string& plan, int nodes, int targets, Messages m
                                {{"GRAPNEL_TEST_BODY", "BarrierNodes.Body"},
                                 {"GRAPNEL_BARRIER", plan},
                                 {"GRAPNEL_NATIVE_RMA", "0"},
+                                {"GRAPNEL_TEST_NATIVE", "0"},
                                 {"GRAPNEL_TEST_TARGETS", std::to_string(targets)},
                                 {"GRAPNEL_TEST_MESSAGES_OF_FIRST", std::to_string(messages.of_first)},
                                 {"GRAPNEL_TEST_MESSAGES", std::to_string(messages.of_others)}},

@@ -112,6 +112,7 @@ TEST_P(TransportConformance, NativePutAndGetNeedNobodyAtTheTarget) {
       return;
     }
     ASSERT_TRUE(registered.ok()) << registered.status().to_string();
+    EXPECT_FALSE((*registered)->key().empty());
     base::Encoder encoder;
     encoder.put(reinterpret_cast<std::uintptr_t>(memory.data())).put_string((*registered)->key());
     const auto all = peer.exchange(encoder.take());

@@ -1,10 +1,15 @@
 #include "transport/ucx/ucx_memory.hpp"
 
+#include <iterator>
+
 #include "base/check.hpp"
 #include "transport/ucx/ucx_status.hpp"
 
 namespace grapnel::transport::ucx {
 namespace {
+
+// The kernel copies by address alone; the key only says that this memory may be reached natively.
+constexpr std::byte kProcessCopyKey[] = {std::byte{'c'}};
 
 class UcxRegisteredMemory final : public RegisteredMemory {
  public:
@@ -41,8 +46,8 @@ Result<std::unique_ptr<RegisteredMemory>> register_ucx_memory(std::shared_ptr<co
       return Status{Code::unavailable, "the UCX transports " + context->settings().transports +
                                            " have no native put and get; send messages instead"};
     case NativeWay::process_copy:
-      return std::unique_ptr<RegisteredMemory>(
-          std::make_unique<UcxRegisteredMemory>(std::move(context), nullptr, Bytes{}));
+      return std::unique_ptr<RegisteredMemory>(std::make_unique<UcxRegisteredMemory>(
+          std::move(context), nullptr, Bytes(std::begin(kProcessCopyKey), std::end(kProcessCopyKey))));
     case NativeWay::adapter: break;
   }
   ucp_mem_map_params_t params{};
