@@ -5,15 +5,56 @@
 //   stay sleep|compute|fence|health   "ready RANK PID", then that for ever (health: until it fails, then sleep)
 //   exit RANK CODE              that rank exits after joining, without leaving the job; the others sleep
 //   abort RANK CODE             that rank aborts the job; the others sleep
+//   crowded MASK,MASK,…         as check, but rank i has used the addresses of the i-th mask's candidates for the pool
+//                               before it joins; "pool RANK NUMBER" says which candidate was agreed on
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstdlib>
+#include <memory>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "launch/launch.hpp"
 #include "launch/probe_parts.hpp"
+#include "os/address_pool.hpp"
+
+namespace {
+
+using Pools = std::vector<std::unique_ptr<grapnel::os::AddressPool>>;
+
+// Bit i of this rank's mask: something of the program lies in the i-th range that a job may agree on.
+Pools crowd(const std::string& masks) {
+  using grapnel::os::AddressPool;
+  const char* rank = std::getenv("PMIX_RANK");
+  grapnel::probe::need(rank != nullptr, "PMIX_RANK");
+  std::istringstream list(masks);
+  std::string mask;
+  for (int i = 0; i <= std::atoi(rank); ++i) std::getline(list, mask, ',');
+  Pools taken;
+  const auto bases = AddressPool::candidate_bases();
+  for (std::size_t i = 0; i < bases.size(); ++i) {
+    if ((std::atoi(mask.c_str()) >> i & 1) == 0) continue;
+    auto pool = AddressPool::reserve(bases[i] + grapnel::os::kPoolGranuleBytes, grapnel::os::kPoolGranuleBytes);
+    grapnel::probe::need(pool.status(), "crowd");
+    taken.push_back(*std::move(pool));
+  }
+  return taken;
+}
+
+void tell_pool(grapnel::launch::Launch& launch) {
+  const auto bases = grapnel::os::AddressPool::candidate_bases();
+  const auto found = std::find(bases.begin(), bases.end(), launch.pool().base());
+  grapnel::probe::say_line(fmt::format("pool {} {}", grapnel::index(launch.rank()), found - bases.begin()));
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   using namespace grapnel;
   const std::string word = argc > 1 ? argv[1] : "check";
+  const Pools crowded = word == "crowded" && argc > 2 ? crowd(argv[2]) : Pools();
   const auto host = os::make_real_host();
   const auto config = base::Config::from_environment();
   probe::need(config.status(), "configuration");
@@ -24,6 +65,7 @@ int main(int argc, char** argv) {
   if (word == "exit" || word == "abort") {
     probe::end_badly(launch, word == "abort", std::atoi(argv[2]), std::atoi(argv[3]));
   }
+  if (word == "crowded") tell_pool(launch);
   probe::check(launch);
   probe::need(launch.finalize(), "finalize");
   return 0;

@@ -50,6 +50,19 @@ class StartUp(Case):
         self.assertEqual(code, 0)
         self.assertEqual(out, "probe ok rank 0 of 1 node 0 of 1 under single\n")
 
+    def test_a_pool_that_is_free_in_all_ranks_of_a_node(self):
+        # Of four candidates; the ranks 0 and 1 are the first node, 2 the second, which agrees for itself.
+        for masks, pools in (("0,0,0", [0, 0, 0]), ("0,1,0", [1, 1, 0]), ("1,2,7", [2, 2, 3]), ("12,3,8", None)):
+            with self.subTest(masks=masks):
+                code, out, err = self.run_job("-n", 3, "--nodes", 2, "--", OPTIONS.probe, "crowded", masks)
+                found = sorted(line for line in out.splitlines() if line.startswith("pool"))
+                if pools is None:
+                    self.assertNotEqual(code, 0)
+                    self.assertIn("addresses is free in all 2 ranks of the node (tried: 0x", out + err)
+                else:
+                    self.assertEqual(code, 0, out + err)
+                    self.assertEqual(found, [f"pool {rank} {pool}" for rank, pool in enumerate(pools)])
+
 
 class Ends(Case):
     def test_exit_code_of_the_first_that_failed(self):
