@@ -75,7 +75,7 @@ class InstallTest(unittest.TestCase):
         project.mkdir()
         (project / "CMakeLists.txt").write_text(CMAKE_PROJECT)
         (project / "first.cpp").write_text((self.folder / "first.cpp").read_text())
-        output_of(f"cmake -S . -B build -DCMAKE_PREFIX_PATH={self.prefix} && cmake --build build", project)
+        output_of(f"cmake -G Ninja -S . -B build -DCMAKE_PREFIX_PATH={self.prefix} && cmake --build build", project)
         self.run_first(project / "build/first")
 
     def test_nothing_looks_into_the_build_tree(self):
