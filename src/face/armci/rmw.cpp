@@ -17,8 +17,11 @@ namespace {
 template <typename Word>
 constexpr Width kWidthOf = sizeof(Word) == 4 ? Width::bits32 : Width::bits64;
 
+// These three are inline, so that a call comes to the one instruction of its operation: called, with eight arguments
+// and the operation to look up, it took 5 ns.
 template <typename Word>
-Status apply(Job& job, RmwOperation operation, Word* old, void* remote, Word operand, Word expected, int proc) {
+[[gnu::always_inline]] inline Status apply(Job& job, RmwOperation operation, Word* old, void* remote, Word operand,
+                                           Word expected, int proc) {
   if (old == nullptr) [[unlikely]]
     return null_pointer(operation == RmwOperation::compare_and_swap ? "old" : "ploc");
   const auto before = job.rma->rmw(operation, remote, operand, expected, kWidthOf<Word>, Rank{proc});
@@ -30,13 +33,13 @@ Status apply(Job& job, RmwOperation operation, Word* old, void* remote, Word ope
 
 /// A swap takes its operand from the place where the old value goes.
 template <typename Word>
-Status swap(Job& job, void* old, void* remote, int proc) {
+[[gnu::always_inline]] inline Status swap(Job& job, void* old, void* remote, int proc) {
   auto* const word = static_cast<Word*>(old);
   return apply<Word>(job, RmwOperation::swap, word, remote, word != nullptr ? *word : 0, 0, proc);
 }
 
 template <typename Word>
-Status fetch_and_add(Job& job, void* old, void* remote, Word extra, int proc) {
+[[gnu::always_inline]] inline Status fetch_and_add(Job& job, void* old, void* remote, Word extra, int proc) {
   return apply<Word>(job, RmwOperation::fetch_and_add, static_cast<Word*>(old), remote, extra, 0, proc);
 }
 
