@@ -13,6 +13,7 @@
 #include <sstream>
 #include <thread>
 
+#include "again.hpp"
 #include "bars.hpp"
 #include "bars_text.hpp"
 #include "collect.hpp"
@@ -79,6 +80,21 @@ bool collect(const Options& options, const PeerSink& sink) {
   return collect_rma(options.rma, sink);
 }
 
+// Rows whose limit was disturbed, each by itself; printed as they come, below the others.
+bool measure_again(Options options, const std::vector<Bar>& bars, std::vector<Row>& rows) {
+  return measure_disturbed_again(rows, [&](const std::string& filter, const std::function<void(const Row&)>& on_row) {
+    options.rma.filter = filter;
+    fmt::print("again, its limit was disturbed:\n");
+    const auto on_measurement = [&](const Measurement& measurement) {
+      const Row row = judged(bars, measurement);
+      fmt::print("{}\n", table_line(row));
+      std::fflush(stdout);
+      on_row(row);
+    };
+    return collect(options, {on_measurement, [](const std::string&, const std::string&) {}});
+  });
+}
+
 using Skipped = std::map<std::string, std::string>;  // names and reasons
 
 // The rows that fall short and those that are missing, one line each.
@@ -130,7 +146,7 @@ int run(Options options) {
     skipped.emplace(name, why);
     fmt::print("{:<46} skipped: {}\n", name, why);
   };
-  const bool all_well = collect(options, {on_row, on_skip});
+  const bool all_well = collect(options, {on_row, on_skip}) && measure_again(options, *bars, rows);
   if (!all_well) fmt::print(stderr, "grapnel-bench: a job failed\n");
   if (!options.json.empty() && !write_json(options.json, options.scenario, rows, skipped)) return 1;
   const auto lines = shortfalls(rows, skipped, options);

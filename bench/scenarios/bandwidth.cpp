@@ -22,6 +22,9 @@ struct Block {
   std::size_t bytes;
   long operations;  ///< in a batch
 };
+// After a copy around the caches it takes this many through them until the destination is back in the last one, which
+// is filled only with what the second one drops: 12, 15, 17, 19, 19 GB/s with 8 MiB on Zen 3.
+constexpr long kWarm = 5;
 constexpr Block kBlocks[] = {{"8KiB", 8 << 10, 200}, {"1MiB", 1 << 20, 4}, {"8MiB", 8 << 20, 1}};
 
 struct Offsets {
@@ -34,10 +37,11 @@ Measurement measure(Session& s, const Block& block, Offsets offsets) {
   const std::byte* const source = local.at(offsets.source);
   std::byte* const remote = s.remote() + offsets.destination;
   const limit_copy* const methods = limit_copies();
+  const long at_once = std::max(block.operations, kWarm);
   std::vector<std::function<void()>> ways;
   for (const limit_copy* method = methods; method->copy != nullptr; ++method) {
-    ways.emplace_back([=, &block] {
-      for (long i = 0; i < block.operations; ++i) method->copy(remote, source, block.bytes);
+    ways.emplace_back([=] {
+      for (long i = 0; i < at_once; ++i) method->copy(remote, source, block.bytes);
     });
   }
   const Fastest found = fastest(ways, s.effort.quick ? 5 : 11);
@@ -48,9 +52,9 @@ Measurement measure(Session& s, const Block& block, Offsets offsets) {
   const Side ours{[&](long count) {
     for (long i = 0; i < count; ++i) must(s.g.put(source, remote, block.bytes, Session::kTarget));
   }};
-  // One copy before each batch: what the other side left in the caches must not count.
-  Samples samples = measure_batches({s.effort.pairs, block.operations, 1}, limit, ours);
-  samples.least_limit = std::min(samples.least_limit, found.least_ns / static_cast<double>(block.operations));
+  // Copies before each batch: what the other side left in the caches must not count.
+  Samples samples = measure_batches({s.effort.pairs, block.operations, kWarm}, limit, ours);
+  samples.least_limit = std::min(samples.least_limit, found.least_ns / static_cast<double>(at_once));
   Measurement m = bandwidth(samples, block.bytes);
   m.note = best.name;
   return m;

@@ -1,6 +1,7 @@
 // The judge: medians, bars, and what is printed.
 #include <gtest/gtest.h>
 
+#include "again.hpp"
 #include "bars.hpp"
 #include "measurement.hpp"
 #include "report.hpp"
@@ -110,6 +111,42 @@ TEST(Bars, ABarMustFitItsRow) {
   m.unit = "us";
   const Bar over{"a/b", Bar::Kind::over_limit_ns, 6};
   EXPECT_FALSE(judge(m, &over).ok());
+}
+
+Row row_of(const std::string& name, double value, bool disturbed) {
+  Row row;
+  row.measured = measured(value, 1);
+  row.measured.name = name;
+  row.measured.disturbed = disturbed;
+  return row;
+}
+
+// "a/b" is part of "a/b/c", which falls short but was not disturbed: it stays as it is.
+TEST(Again, OnlyWhatWasDisturbed) {
+  std::vector<Row> rows = {row_of("a/b", 1, true), row_of("a/b/c", 9, false), row_of("d", 2, true)};
+  std::vector<std::string> filters;
+  const bool well = measure_disturbed_again(rows, [&](const std::string& filter, const auto& on_row) {
+    filters.push_back(filter);
+    if (filter == "a/b") on_row(row_of("a/b/c", 3, false));
+    on_row(row_of(filter, 5, filter == "d"));
+    return true;
+  });
+  EXPECT_TRUE(well);
+  EXPECT_EQ(filters, (std::vector<std::string>{"a/b", "d", "d"}));  // "d" is disturbed each time: two rounds, no more
+  EXPECT_EQ(rows[0].measured.value, 5);
+  EXPECT_EQ(rows[1].measured.value, 9);
+  EXPECT_TRUE(rows[2].measured.disturbed);
+}
+
+TEST(Again, NothingWhereTheMachineIsDisturbedThroughout) {
+  std::vector<Row> rows(kMostAgain + 1, row_of("a", 1, true));
+  EXPECT_TRUE(measure_disturbed_again(rows, [](const std::string&, const auto&) { return ADD_FAILURE(), false; }));
+}
+
+TEST(Again, AJobThatFailsIsSaid) {
+  std::vector<Row> rows = {row_of("a", 1, true)};
+  EXPECT_FALSE(measure_disturbed_again(rows, [](const std::string&, const auto&) { return false; }));
+  EXPECT_EQ(rows[0].measured.value, 1);
 }
 
 TEST(Report, Json) {
