@@ -81,7 +81,7 @@ void Server::wait_for_work() {
       neighbour_.forget();
       os::leave_cpu();
     }
-    Waiting::Spin spin(waiting_, neighbour_);
+    Waiting::Spin spin(waiting_, neighbour_, waiting_.server_spin_ns());
     while (spin.step()) {
       if (worker_->progress() || look() || stopping_.load(std::memory_order_acquire)) return;
     }

@@ -19,7 +19,7 @@ constexpr std::uint64_t kNobody_ns = 1 * base::kMicrosecond_ns;
 constexpr std::uint64_t kTimeSlice_ns = 500 * base::kMicrosecond_ns;
 
 // A move that took longer than a spin's length is spun after as long as it took, up to this many lengths.
-constexpr std::uint64_t kLongestMove = 8;
+constexpr std::uint64_t kLongestMove = 4;
 
 }  // namespace
 
@@ -48,15 +48,21 @@ Result<std::uint64_t> Waiting::sleep_until(std::uint64_t until_ns) {
   return std::min(kLongestSleep_ns, until_ns - now_ns);
 }
 
-Waiting::Spin::Spin(Waiting& waiting, Neighbour& neighbour, std::uint64_t until_ns)
-    : waiting_(waiting), neighbour_(neighbour), end_ns_(0), limit_ns_(0), yielded_ns_(0), stepped_ns_(0) {
+Waiting::Spin::Spin(Waiting& waiting, Neighbour& neighbour, std::uint64_t length_ns, std::uint64_t until_ns)
+    : waiting_(waiting),
+      neighbour_(neighbour),
+      length_ns_(length_ns),
+      end_ns_(0),
+      limit_ns_(0),
+      yielded_ns_(0),
+      stepped_ns_(0) {
   // relaxed: only a count of how many spin; nothing is published by it.
   const std::uint32_t others = waiting.spinners_.fetch_add(1, std::memory_order_relaxed);
   counted_ = others < waiting.cpu_share_;
   if (counted_) {
     yielded_ns_ = stepped_ns_ = waiting.host_.now_ns();
     limit_ns_ = std::min(yielded_ns_ + kLongestSleep_ns, until_ns);
-    end_ns_ = std::min(yielded_ns_ + waiting.spin_ns_, limit_ns_);
+    end_ns_ = std::min(yielded_ns_ + length_ns, limit_ns_);
   } else {
     waiting.spinners_.fetch_sub(1, std::memory_order_relaxed);
   }
@@ -70,8 +76,8 @@ Waiting::Spin::~Spin() {
 // meanwhile adds his wake-up to the transfer.
 void Waiting::Spin::restart() {
   if (!counted_) return;
-  const std::uint64_t now_ns = waiting_.host_.now_ns(), least_ns = waiting_.spin_ns_;
-  const std::uint64_t spin_ns = std::clamp(now_ns - stepped_ns_, least_ns, kLongestMove * least_ns);
+  const std::uint64_t now_ns = waiting_.host_.now_ns(), most_ns = kLongestMove * length_ns_;
+  const std::uint64_t spin_ns = std::clamp(now_ns - stepped_ns_, length_ns_, most_ns);
   end_ns_ = std::min(now_ns + spin_ns, limit_ns_);
 }
 

@@ -1,10 +1,10 @@
 // The one wait policy: spin shortly, then sleep, and look at the job's health between sleeps.
 //
-// A wait is on one thing: on a worker (its messages) or on a word (another rank's store). It spins for about the cost
-// of a wake-up after the last thing that happened, and only while no more threads of this node spin than the node's
-// share of the machine's CPUs; then it sleeps in the transport or on the futex, 250 ms at most, and looks whether the
-// job still lives. No clock is read unless there is something to wait for. A wait may have an end: an absolute time of
-// the host's clock, after which it answers timed_out.
+// A wait is on one thing: on a worker (its messages) or on a word (another rank's store). It spins for a bit more than
+// its partner's wake-up takes after the last thing that happened, and only while no more threads of this node spin than
+// the node's share of the machine's CPUs; then it sleeps in the transport or on the futex, 250 ms at most, and looks
+// whether the job still lives. No clock is read unless there is something to wait for. A wait may have an end: an
+// absolute time of the host's clock, after which it answers timed_out.
 //
 // A word is looked at in glances: some looks one pause apart, without a clock. Where the other is at it on another
 // core, the first glance is the whole wait; a clock read between two looks would cost more than the word's way.
@@ -122,10 +122,16 @@ class Waiting {
     std::atomic<std::uint64_t> no_yield_before_ns_{0};
   };
 
+  /// How long a spin lasts after the last thing that happened. A rank's covers its partner's wake-up and the way of a
+  /// message: else the two fall into step, and each sleeps when the other has been woken. A server then has to cover
+  /// only what a rank that is awake takes to come back, and shares its core with ranks that compute.
+  std::uint64_t rank_spin_ns() const { return spin_ns_; }
+  std::uint64_t server_spin_ns() const { return spin_ns_ / 2; }
+
   /// A bounded spin for a server or a waiter. None where the node's CPUs are taken by other spinners.
   class Spin {
    public:
-    Spin(Waiting& waiting, Neighbour& neighbour, std::uint64_t until_ns = kForever);
+    Spin(Waiting& waiting, Neighbour& neighbour, std::uint64_t length_ns, std::uint64_t until_ns = kForever);
     ~Spin();
     Spin(const Spin&) = delete;
     Spin& operator=(const Spin&) = delete;
@@ -139,6 +145,7 @@ class Waiting {
     Waiting& waiting_;
     Neighbour& neighbour_;
     bool counted_;
+    const std::uint64_t length_ns_;
     std::uint64_t end_ns_, limit_ns_, yielded_ns_, stepped_ns_;
   };
 
@@ -161,7 +168,7 @@ class Waiting {
     if (ready()) return {};
     for (;;) {
       {
-        Spin spin(*this, neighbour_, until_ns);
+        Spin spin(*this, neighbour_, rank_spin_ns(), until_ns);
         if (neighbour_.answers()) spin.step();  // nothing can be there before it has run
         do {
           bool moved = false;
