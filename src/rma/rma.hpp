@@ -139,7 +139,8 @@ class Rma {
   Result<std::int64_t> rmw(RmwOperation operation, void* remote, std::int64_t operand, std::int64_t expected,
                            Width width, Rank target) {
     const std::size_t bytes = width == Width::bits32 ? 4 : 8;
-    const bool aligned = reinterpret_cast<std::uintptr_t>(remote) % bytes == 0;
+    // A mask: the compiler does not see that bytes is a power of two, and would divide.
+    const bool aligned = (reinterpret_cast<std::uintptr_t>(remote) & (bytes - 1)) == 0;
     if (aligned && in_reach(remote, bytes, target)) [[likely]] {
       count_shared(OperationKind::rmw, bytes);
       return apply_rmw(operation, remote, bytes, operand, expected);
