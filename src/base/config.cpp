@@ -125,7 +125,7 @@ const std::vector<Variable>& table() {
                              "100..1000000000", &Config::lock_backoff_most_ns, 100, kSecond_ns),
       integer<std::uint32_t>("GRAPNEL_FENCE_WINDOW", "fence requests in flight at once (overlapped)", "1..4096",
                              &Config::fence_window, 1, 4096),
-      integer<std::uint64_t>("GRAPNEL_SPIN_NS", "how long a waiting rank spins before it sleeps; servers half",
+      integer<std::uint64_t>("GRAPNEL_SPIN_NS", "how long a waiting rank spins at least before it sleeps; servers half",
                              "0..1000000000", &Config::spin_ns, 0, kSecond_ns),
       integer<std::size_t>("GRAPNEL_CHUNK_BYTES", "data in one message at most", "1024..65536", &Config::chunk_bytes,
                            kKiB, 64 * kKiB),

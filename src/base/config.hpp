@@ -32,7 +32,7 @@ struct Config {
   std::uint64_t lock_backoff_ns = 2'000;           ///< first pause of locks that try again
   std::uint64_t lock_backoff_most_ns = 1'000'000;  ///< and the longest
   std::uint32_t fence_window = 16;                 ///< fence requests in flight at once
-  std::uint64_t spin_ns = 80'000;                  ///< how long a rank that waits spins before it sleeps; servers half
+  std::uint64_t spin_ns = 80'000;                  ///< a waiting rank spins at least so long; servers half
   std::size_t chunk_bytes = 64 * 1024;             ///< data in one message at most
   std::size_t bulk_bytes = 256 * 1024;             ///< contiguous puts and gets at least this long go in bulk
   std::size_t window_bytes = 1024 * 1024;          ///< unacknowledged request and reply bytes of one origin at one node

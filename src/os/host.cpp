@@ -84,6 +84,8 @@ class RealHost final : public Host {
     return online > 0 ? static_cast<std::size_t>(online) : 1;
   }
 
+  int cpu() override { return ::sched_getcpu(); }
+
   void relax() override { pause(); }
 
   void yield() override { ::sched_yield(); }

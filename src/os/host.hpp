@@ -45,6 +45,9 @@ class Host {
   /// How many processors the machine has switched on, whoever may use them. Any thread.
   virtual std::size_t processors() = 0;
 
+  /// The processor on which the caller runs; it may be another one by the time that this returns. A few ns. Any thread.
+  virtual int cpu() = 0;
+
   /// One step of a spin: `pause`; a yield point in the simulator.
   virtual void relax() = 0;
 

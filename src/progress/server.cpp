@@ -19,6 +19,7 @@ Server::Server(const base::Config& config, launch::Launch& launch, Waiting& wait
     : config_(config),
       launch_(launch),
       waiting_(waiting),
+      patience_(waiting.server_spin_ns(), 4 * waiting.server_spin_ns()),
       origins_(static_cast<std::size_t>(launch.size())),
       links_(launch) {
   for (Origin& origin : origins_) origin.server = this;
@@ -81,18 +82,20 @@ void Server::wait_for_work() {
       neighbour_.forget();
       os::leave_cpu();
     }
-    Waiting::Spin spin(waiting_, neighbour_, waiting_.server_spin_ns());
+    Waiting::Spin spin(waiting_, neighbour_, patience_);
     while (spin.step()) {
       if (worker_->progress() || look() || stopping_.load(std::memory_order_acquire)) return;
     }
   }
   sleeps_.fetch_add(1, std::memory_order_relaxed);
   neighbour_.forget();
+  const std::uint64_t from_ns = waiting_.host().now_ns();
   if (bell_) {
     doze();
   } else {
     worker_->sleep(Waiting::kLongestSleep_ns);
   }
+  patience_.slept(waiting_.host().now_ns() - from_ns);
 }
 
 void Server::doze() {

@@ -185,6 +185,7 @@ class Server final : public transport::MessageSink {
   launch::Launch& launch_;
   Waiting& waiting_;
   Waiting::Neighbour neighbour_;
+  Patience patience_;
   HandlerTable handlers_;
   std::vector<Origin> origins_;
   ServerLinks links_;

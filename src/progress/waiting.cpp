@@ -18,12 +18,9 @@ std::uint32_t cpu_share_of_node(os::Host& host, const launch::Launch& launch) {
 constexpr std::uint64_t kNobody_ns = 1 * base::kMicrosecond_ns;
 constexpr std::uint64_t kTimeSlice_ns = 500 * base::kMicrosecond_ns;
 
-// A move that took longer than a spin's length is spun after as long as it took, up to this many lengths.
-constexpr std::uint64_t kLongestMove = 4;
-
 }  // namespace
 
-void Waiting::Neighbour::yielded(std::uint64_t from_ns, std::uint64_t to_ns) {
+void Waiting::Neighbour::yielded(std::uint64_t from_ns, std::uint64_t to_ns, int cpu) {
   const std::uint64_t took_ns = to_ns - from_ns;
   const bool answers = took_ns >= kNobody_ns && took_ns < kTimeSlice_ns;
   const std::uint64_t every_ns = answers ? 0 : kYieldEvery_ns;
@@ -31,27 +28,24 @@ void Waiting::Neighbour::yielded(std::uint64_t from_ns, std::uint64_t to_ns) {
     yield_every_ns_.store(every_ns, std::memory_order_relaxed);
   }
   in_a_row_.store(answers ? in_a_row_.load(std::memory_order_relaxed) + 1 : 0, std::memory_order_relaxed);
-  if (took_ns >= kTimeSlice_ns) no_yield_before_ns_.store(to_ns + 2 * took_ns, std::memory_order_relaxed);
+  if (took_ns >= kTimeSlice_ns) {
+    computing_cpu_.store(cpu, std::memory_order_relaxed);
+    no_yield_before_ns_.store(to_ns + 2 * took_ns, std::memory_order_relaxed);
+  }
 }
 
 Waiting::Waiting(os::Host& host, launch::Launch& launch, std::uint64_t spin_ns)
     : host_(host),
       launch_(launch),
-      spin_ns_(spin_ns),
       spinners_(launch.node_memory().carve<os::Word>(1).front()),
-      cpu_share_(cpu_share_of_node(host, launch)) {}
+      cpu_share_(cpu_share_of_node(host, launch)),
+      patience_(spin_ns, 8 * spin_ns) {}
 
-Result<std::uint64_t> Waiting::sleep_until(std::uint64_t until_ns) {
-  const std::uint64_t now_ns = host_.now_ns();
-  looked_ns_.store(now_ns, std::memory_order_relaxed);
-  if (now_ns >= until_ns) return Status(Code::timed_out, "the time that the caller gave has passed");
-  return std::min(kLongestSleep_ns, until_ns - now_ns);
-}
-
-Waiting::Spin::Spin(Waiting& waiting, Neighbour& neighbour, std::uint64_t length_ns, std::uint64_t until_ns)
+Waiting::Spin::Spin(Waiting& waiting, Neighbour& neighbour, const Patience& patience, std::uint64_t until_ns)
     : waiting_(waiting),
       neighbour_(neighbour),
-      length_ns_(length_ns),
+      length_ns_(patience.length_ns()),
+      most_ns_(patience.most_ns()),
       end_ns_(0),
       limit_ns_(0),
       yielded_ns_(0),
@@ -62,7 +56,7 @@ Waiting::Spin::Spin(Waiting& waiting, Neighbour& neighbour, std::uint64_t length
   if (counted_) {
     yielded_ns_ = stepped_ns_ = waiting.host_.now_ns();
     limit_ns_ = std::min(yielded_ns_ + kLongestSleep_ns, until_ns);
-    end_ns_ = std::min(yielded_ns_ + length_ns, limit_ns_);
+    end_ns_ = std::min(yielded_ns_ + length_ns_, limit_ns_);
   } else {
     waiting.spinners_.fetch_sub(1, std::memory_order_relaxed);
   }
@@ -76,8 +70,8 @@ Waiting::Spin::~Spin() {
 // meanwhile adds his wake-up to the transfer.
 void Waiting::Spin::restart() {
   if (!counted_) return;
-  const std::uint64_t now_ns = waiting_.host_.now_ns(), most_ns = kLongestMove * length_ns_;
-  const std::uint64_t spin_ns = std::clamp(now_ns - stepped_ns_, length_ns_, most_ns);
+  const std::uint64_t now_ns = waiting_.host_.now_ns();
+  const std::uint64_t spin_ns = std::clamp(now_ns - stepped_ns_, length_ns_, most_ns_);
   end_ns_ = std::min(now_ns + spin_ns, limit_ns_);
 }
 
@@ -87,10 +81,11 @@ bool Waiting::Spin::step() {
   waiting_.looked_ns_.store(now_ns, std::memory_order_relaxed);
   if (now_ns >= end_ns_) return false;
   stepped_ns_ = now_ns;
-  if (neighbour_.wants_yield(yielded_ns_, now_ns)) {
+  const int cpu = waiting_.host_.cpu();
+  if (neighbour_.wants_yield(yielded_ns_, now_ns, cpu)) {
     waiting_.host_.yield();
     yielded_ns_ = waiting_.host_.now_ns();
-    neighbour_.yielded(now_ns, yielded_ns_);
+    neighbour_.yielded(now_ns, yielded_ns_, cpu);
   } else {
     waiting_.host_.relax();
   }

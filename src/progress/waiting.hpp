@@ -10,7 +10,7 @@
 // core, the first glance is the whole wait; a clock read between two looks would cost more than the word's way.
 //
 // A spin yields, because whoever it waits for may be ready to run on the same core: the kernel likes to wake who is
-// sent something on the core of the sender. How often, is learned (`Neighbour`).
+// sent something on the core of the sender. How often, and for how long it spins, is learned (`Neighbour`, `Patience`).
 #pragma once
 
 #include <algorithm>
@@ -21,6 +21,7 @@
 #include "grapnel/status.hpp"
 #include "launch/launch.hpp"
 #include "os/host.hpp"
+#include "progress/patience.hpp"
 #include "transport/transport.hpp"
 
 namespace grapnel::progress {
@@ -98,15 +99,17 @@ class Waiting {
 
   /// What a thread's yields brought: who else runs on its core. Where that is the one who is waited for, the two hand
   /// the core to and fro, and to yield at each step is the quickest way to what is waited for. Where it computes, a
-  /// yield gives away a time slice, a hundred times what is waited for: then none for twice as long as it took.
+  /// yield gives away a time slice, a hundred times what is waited for: then none for twice as long as it took, while
+  /// the thread stays there; the kernel may move it to the one who is waited for at any time.
   /// Threads: any; those of a rank share one, and what one of them learns there is good enough for the others.
   class Neighbour {
    public:
-    bool wants_yield(std::uint64_t last_ns, std::uint64_t now_ns) const {
+    bool wants_yield(std::uint64_t last_ns, std::uint64_t now_ns, int cpu) const {
       return now_ns - last_ns >= yield_every_ns_.load(std::memory_order_relaxed) &&
-             now_ns >= no_yield_before_ns_.load(std::memory_order_relaxed);
+             (now_ns >= no_yield_before_ns_.load(std::memory_order_relaxed) ||
+              cpu != computing_cpu_.load(std::memory_order_relaxed));
     }
-    void yielded(std::uint64_t from_ns, std::uint64_t to_ns);
+    void yielded(std::uint64_t from_ns, std::uint64_t to_ns, int cpu);
     /// Whether it is the one who is waited for, as far as the last yield tells.
     bool answers() const { return yield_every_ns_.load(std::memory_order_relaxed) == 0; }
     /// It answered `kForLong` times, one after the other, since the last `forget`: the two share a core for long.
@@ -119,19 +122,19 @@ class Waiting {
     // relaxed, all: hints.
     std::atomic<std::uint64_t> yield_every_ns_{kYieldEvery_ns};
     std::atomic<std::uint32_t> in_a_row_{0};
-    std::atomic<std::uint64_t> no_yield_before_ns_{0};
+    std::atomic<std::uint64_t> no_yield_before_ns_{0};  ///< on this one:
+    std::atomic<int> computing_cpu_{-1};
   };
 
-  /// How long a spin lasts after the last thing that happened. A rank's covers its partner's wake-up and the way of a
-  /// message: else the two fall into step, and each sleeps when the other has been woken. A server then has to cover
-  /// only what a rank that is awake takes to come back, and shares its core with ranks that compute.
-  std::uint64_t rank_spin_ns() const { return spin_ns_; }
-  std::uint64_t server_spin_ns() const { return spin_ns_ / 2; }
+  /// How long a server spins at least after the last thing that happened. A rank's spin covers its partner's wake-up
+  /// and the way of a message; a server has to cover only what a rank that is awake takes to come back, and shares its
+  /// core with ranks that compute.
+  std::uint64_t server_spin_ns() const { return patience_.least_ns() / 2; }
 
   /// A bounded spin for a server or a waiter. None where the node's CPUs are taken by other spinners.
   class Spin {
    public:
-    Spin(Waiting& waiting, Neighbour& neighbour, std::uint64_t length_ns, std::uint64_t until_ns = kForever);
+    Spin(Waiting& waiting, Neighbour& neighbour, const Patience& patience, std::uint64_t until_ns = kForever);
     ~Spin();
     Spin(const Spin&) = delete;
     Spin& operator=(const Spin&) = delete;
@@ -145,7 +148,7 @@ class Waiting {
     Waiting& waiting_;
     Neighbour& neighbour_;
     bool counted_;
-    const std::uint64_t length_ns_;
+    const std::uint64_t length_ns_, most_ns_;
     std::uint64_t end_ns_, limit_ns_, yielded_ns_, stepped_ns_;
   };
 
@@ -160,15 +163,12 @@ class Waiting {
   static constexpr int kFirstGlances = 3;
   static constexpr int kMovesWithoutClock = 16;  ///< a worker that never rests must not hide the end of a wait
 
-  /// How long to sleep, or timed_out.
-  Result<std::uint64_t> sleep_until(std::uint64_t until_ns);
-
   template <typename Ready, typename Progress, typename Sleep>
   Status wait(Ready ready, Progress progress, Sleep sleep, std::uint64_t until_ns) {
     if (ready()) return {};
     for (;;) {
       {
-        Spin spin(*this, neighbour_, rank_spin_ns(), until_ns);
+        Spin spin(*this, neighbour_, patience_, until_ns);
         if (neighbour_.answers()) spin.step();  // nothing can be there before it has run
         do {
           bool moved = false;
@@ -181,25 +181,24 @@ class Waiting {
         } while (spin.step());
       }
       GRAPNEL_TRY(launch_.health());
-      if (until_ns == kForever) {
-        sleep(kLongestSleep_ns);
-      } else {
-        const auto timeout_ns = sleep_until(until_ns);
-        if (!timeout_ns) return timeout_ns.status();
-        sleep(*timeout_ns);
-      }
-      looked_ns_.store(host_.now_ns(), std::memory_order_relaxed);
+      const std::uint64_t from_ns = host_.now_ns();
+      looked_ns_.store(from_ns, std::memory_order_relaxed);
+      if (from_ns >= until_ns) return Status(Code::timed_out, "the time that the caller gave has passed");
+      sleep(std::min(kLongestSleep_ns, until_ns - from_ns));
+      const std::uint64_t to_ns = host_.now_ns();
+      looked_ns_.store(to_ns, std::memory_order_relaxed);
+      if (to_ns < until_ns) patience_.slept(to_ns - from_ns);
       if (ready()) return {};
     }
   }
 
   os::Host& host_;
   launch::Launch& launch_;
-  const std::uint64_t spin_ns_;
   os::Word& spinners_;
   std::uint32_t cpu_share_;
   std::atomic<std::uint64_t> looked_ns_{0};  ///< relaxed: for statistics
-  Neighbour neighbour_;                      ///< of the callers; a server has its own
+  Neighbour neighbour_;                      ///< of the callers; a server has its own, and
+  Patience patience_;                        ///< its own
 };
 
 }  // namespace grapnel::progress

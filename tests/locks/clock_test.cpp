@@ -26,6 +26,7 @@ class WatchedHost final : public os::Host {
     return host_.now_ns();
   }
   std::size_t processors() override { return host_.processors(); }
+  int cpu() override { return host_.cpu(); }
   void relax() override { host_.relax(); }
   void yield() override { host_.yield(); }
   void wait(os::Word& word, std::uint32_t seen, std::uint64_t timeout_ns) override {

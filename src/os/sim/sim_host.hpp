@@ -15,6 +15,7 @@ class SimHost : public Host {
 
   std::uint64_t now_ns() override;
   std::size_t processors() override;
+  int cpu() override { return 0; }
   void relax() override;
   void yield() override;
   void wait(Word& word, std::uint32_t seen, std::uint64_t timeout_ns) override;
