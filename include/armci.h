@@ -12,9 +12,10 @@
  *
  * Order: blocking operations of one rank to the same bytes take effect in program order; nothing else is ordered.
  * Atomic: accumulates against accumulates, per element; ARMCI_Rmw against ARMCI_Rmw, per word.
- * Errors: calls with an int result return 0, or a negative number after one line on stderr; calls without one stop the
- * job with that line. Nothing is touched by a call whose arguments are refused. Threads: any thread may call,
- * collective calls one at a time. docs/armci.md has the rest.
+ * Errors: calls with an int result return 0, or a negative number after one line on stderr; calls without one, and
+ * those whose int is an answer (domains, same_node, ranks), stop the job with that line; Malloc_local answers NULL.
+ * Nothing is touched by a call whose arguments are refused. Threads: any thread may call, collective calls one at a
+ * time. docs/armci.md has the rest.
  *
  * Every ARMCI_X has a twin PARMCI_X, and armci_x a twin parmci_x; the first of each pair is weak, so that a tool may
  * define its own and call the twin. ARMCI_CALL_ declares both.
@@ -170,7 +171,7 @@ ARMCI_CALL_(int, Put, (void* src, void* dst, int bytes, int proc));
 ARMCI_CALL_(int, Get, (void* src, void* dst, int bytes, int proc));
 /* dst[i] += *scale * src[i], or dst[i] ^= src[i]; `type` is ARMCI_ACC_..., `scale` one element of it. */
 ARMCI_CALL_(int, Acc, (int type, void* scale, void* src, void* dst, int bytes, int proc));
-/* Who sees `value` in *flag (a word of proc's) finds the data in place. One message. */
+/* Who sees `value` in *flag (a word of proc's) finds the data in place. One message per 64 KiB. */
 ARMCI_CALL_(int, Put_flag, (void* src, void* dst, int bytes, int* flag, int value, int proc));
 
 /* ---- strided: counts[0] bytes in a row, counts[i] repetitions at stride[i-1]; levels+1 counts, levels strides ---- */
@@ -256,7 +257,7 @@ ARMCI_CALL_(int, Rmw_long, (int op, long* ploc, void* prem, long extra, int proc
 ARMCI_CALL_(int, Compare_and_swap_int, (int* old, void* prem, int expected, int desired, int proc));
 ARMCI_CALL_(int, Compare_and_swap_long, (long* old, void* prem, long expected, long desired, int proc));
 
-/* ---- mutexes: at home in a rank; not re-entrant; no fence ---- */
+/* ---- mutexes: at home in a rank; not re-entrant; Unlock fences the caller's writes to the home's node ---- */
 
 ARMCI_CALL_(int, Create_mutexes, (int count)); /* collective: `count` (may differ) at home in the caller */
 ARMCI_CALL_(int, Destroy_mutexes, (void));     /* collective */

@@ -47,7 +47,7 @@ ARMCI_LOWER_CALL_(int, msg_rcvany, (int tag, void* buffer, int room, int* bytes)
 
 /* ---- together ---- */
 
-ARMCI_LOWER_CALL_(void, msg_barrier, (void)); /* implies no fence */
+ARMCI_LOWER_CALL_(void, msg_barrier, (void)); /* a program must not rely on a fence in it, though this one has one */
 ARMCI_LOWER_CALL_(void, msg_group_barrier, (ARMCI_Group * group));
 /* The caller's place in a binary tree over a scope: ranks, or -1 for none. */
 ARMCI_LOWER_CALL_(void, msg_bintree, (int scope, int* root, int* up, int* left, int* right));

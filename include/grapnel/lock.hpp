@@ -16,7 +16,7 @@ namespace grapnel {
 enum class LockKind {
   standard,       ///< what GRAPNEL_LOCK says; `cohort` where it says nothing
   server_queue,   ///< a queue at the home's server; FIFO
-  ticket,         ///< a ticket per acquirer; local ranks poll, remote ones poll with gets; FIFO
+  ticket,         ///< a ticket per acquirer; local ranks poll, remote ones poll by reads; FIFO
   armci_hybrid,   ///< ticket for ranks at the home, the server's queue for remote ones; FIFO
   test_and_set,   ///< tries again and again, with exponential back-off; not fair
   mcs,            ///< a queue of ranks; hand-off is one message; FIFO
@@ -38,7 +38,9 @@ struct LockOptions {
   /// test_and_set, and remote ranks of ticket: the first pause and the longest. 0: what GRAPNEL_LOCK_BACKOFF_NS and
   /// GRAPNEL_LOCK_BACKOFF_MOST_NS say.
   std::uint64_t backoff_ns = 0, backoff_most_ns = 0;
-  /// How many locks of other nodes a node may ever use (mcs: times its ranks); 0: all of them, 16,384 at most.
+  /// How many locks a node may ever use that need a line there (mcs: times its ranks, and those at home too). The table
+  /// has twice as many places, rounded up to a power of two, of 72 bytes, and up to 1.4 KB with payloads. 0: as many as
+  /// there are locks, 16,384 at most, which is 46 MB per node with the longest payloads.
   std::size_t lines = 0;
 };
 

@@ -14,9 +14,10 @@
 // `unlock` is given goes to the next holder (a free lock keeps it). Up to kMostLockPayload bytes; never interpreted.
 // Errors: invalid_argument (a lock that does not exist; one that the caller holds, has asked for, or does not hold; a
 // payload that is too large), unavailable (shared, of a kind that has no shared mode), timed_out, no_memory (a node's
-// table of lines is full), peer_dead: a rank died, the message names the lock, its holder and waiters as far as they
-// are known here. Threads: any; two of them must not call for the same lock at once. Copies name the same set. Source:
-// thesis, chapter 5; mpi2-passive, sections 3 to 6. SPDX-License-Identifier: Apache-2.0
+// table of lines is full, or a rank's 256 records are in use), peer_dead: a rank died, the message names the lock, its
+// holder and waiters as far as they are known here. Threads: any; two of them must not call for the same lock at once.
+// Copies name the same set. Source: thesis, chapter 5; mpi2-passive, sections 3 to 6. SPDX-License-Identifier:
+// Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -3,11 +3,13 @@
 //   auto started = grapnel::Runtime::start();             // under `grapnel run`, mpirun, srun, or alone
 //   if (!started) { std::fprintf(stderr, "%s\n", started.status().to_string().c_str()); return 1; }
 //   grapnel::Runtime& g = **started;
-//   auto memory = g.allocate(4096).value();               // collective: 4 KiB in every rank
+//   auto memory = g.allocate(4096);                       // collective: 4 KiB in every rank
+//   if (!memory) g.abort(1, memory.status().to_string());
 //   double x = 1;
-//   g.put(&x, memory.on(grapnel::Rank{0}), sizeof x, grapnel::Rank{0});
-//   g.barrier();                                          // every put of every rank is complete now
-//   g.finish();
+//   grapnel::Status done = g.put(&x, memory->on(grapnel::Rank{0}), sizeof x, grapnel::Rank{0});
+//   if (done) done = g.barrier();                         // every put of every rank is complete now
+//   if (done) done = g.finish();
+//   if (!done) g.abort(1, done.to_string());
 //
 // An address of a remote rank is that rank's own pointer, as `Memory::on` gives it. On the caller's node it may be
 // dereferenced; elsewhere it only names the place for the calls below. The target rank takes no part in any of them.
@@ -18,7 +20,9 @@
 // Atomicity: accumulates against accumulates, per element; read-modify-writes against each other, per word.
 // Threads: any thread may call; collective calls from one thread at a time.
 // Errors: a Status that names the argument. Nothing is touched when a call answers invalid_argument. When a rank dies
-// the job ends everywhere, within seconds; calls under way may answer peer_dead before.
+// the job ends everywhere, within seconds; calls under way may answer peer_dead before. A call that sends (operations,
+// fences, notify, locks) may answer peer_dead or system; refused: the target's server checked what it was sent and
+// declined it. Of a put or an accumulate that was under way this is told by the next fence or barrier.
 // Source: armci-multiprotocol, section 2.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -127,7 +131,8 @@ class GRAPNEL_API Runtime {
   Result<Memory> allocate(const Group& group, std::size_t bytes);
   Status free(const Group& group, const Memory& memory);
 
-  // --- contiguous; one message per 64 KiB between nodes, one round trip for a get ---
+  // --- contiguous. Between nodes: one message per 64 KiB, one round trip for a get; from 256 KiB (GRAPNEL_BULK_BYTES)
+  // puts and gets are one message whose data goes uncopied, after a round trip ---
   Status put(const void* source, void* remote, std::size_t bytes, Rank target);
   Status get(const void* remote, void* destination, std::size_t bytes, Rank target);
   /// remote[i] += *scale · source[i]; `bytes` is a multiple of the element. `scale` null: 1.
@@ -166,7 +171,7 @@ class GRAPNEL_API Runtime {
   Status wait(Handle& handle);
   /// True: as after `wait`, and the handle is as new. Never sleeps. An aggregate handle is sent by its first test.
   Result<bool> test(Handle& handle);
-  /// All implicit operations; of one target; all of every kind.
+  /// All implicit operations; those to one target. Explicit handles are waited for by themselves.
   Status wait_implicit();
   Status wait_implicit(Rank target);
 
@@ -211,9 +216,10 @@ class GRAPNEL_API Runtime {
   /// The group needs its barrier no more; every member says so, and none waits for another. It may be used again.
   Status release(const Group& group);
 
-  // --- signals: the target sees them when the data is there; one message, no round trip ---
+  // --- signals: the target sees them when the data is there ---
   /// A put, after which the 32-bit word at `remote_flag` (aligned, of the same target) is set to `value`: who reads the
-  /// value there (acquire) finds the data complete. Completion as of a put. ⌈bytes/64 KiB⌉ messages between nodes.
+  /// value there (acquire) finds the data complete. Completion as of a put. Between nodes: ⌈bytes/64 KiB⌉ messages and
+  /// no round trip; of contiguous data from 320 KiB all but the last 64 KiB goes in bulk, which is a round trip.
   Status put_and_signal(const void* source, void* remote, std::size_t bytes, void* remote_flag, std::int32_t value,
                         Rank target);
   Status put_and_signal(const void* source, const Strided& source_shape, void* remote, const Strided& remote_shape,
@@ -225,8 +231,9 @@ class GRAPNEL_API Runtime {
   Result<std::uint32_t> wait_notify(Rank from);
 
   // --- locks (grapnel/lock_set.hpp has the whole interface; docs/locks.md compares the kinds) ---
-  /// Collective: `count` locks at home in every rank; options alike in all ranks. Memory: a cache line per lock at its
-  /// home, and one per lock and node that ever used it. Errors: invalid_argument, no_memory: on all ranks.
+  /// Collective: `count` locks at home in every rank; options alike in all ranks. Memory, taken here: a cache line per
+  /// lock at its home; per node a table of 2 · `LockOptions::lines` lines (rounded up to a power of two), 256 records
+  /// per rank. Errors: invalid_argument, of the caller's own arguments; no_memory, on all ranks.
   Result<LockSet> create_lock_set(int count, const LockOptions& options = {});
   /// Collective: gives the set back. invalid_argument, on all ranks, while a rank holds or has asked for one of its
   /// locks.

@@ -1,8 +1,8 @@
 // What the world answers: a Status, or a Result that holds a value or a Status.
 //
-// The core throws nothing. A success is one null pointer, so that returning it from an 8-byte put costs nothing that
-// can be measured; a failure carries a code and a sentence (what, where, which limit, what to do).
-// SPDX-License-Identifier: Apache-2.0
+// The core throws nothing, but for `Result::value()` of a failure (std::bad_variant_access). A success is one null
+// pointer, so that returning it from an 8-byte put costs nothing that can be measured; a failure carries a code and a
+// sentence (what, where, which limit, what to do). SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ enum class Code {
   invalid_argument,  ///< the caller's mistake: bad rank, negative size, address outside every segment
   no_memory,         ///< a reservation was refused; nothing was allocated
   unavailable,       ///< what was asked for does not exist here (no such transport, no launcher)
-  timed_out,         ///< a deadline that the caller gave has passed
+  timed_out,         ///< a deadline has passed: the caller's, or start-up's (30 and 60 s)
   peer_dead,         ///< a rank, a node's server or the launcher is gone; the job is ending
   refused,           ///< the other side checked the request and declined it
   system,            ///< the operating system or a library failed; the message holds its words

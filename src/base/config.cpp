@@ -93,8 +93,9 @@ const std::vector<Variable>& table() {
       choice<ProgressMode>(
           "GRAPNEL_PROGRESS", "how a node's server waits for messages", "poll|event|adaptive", &Config::progress,
           {{"poll", ProgressMode::poll}, {"event", ProgressMode::event}, {"adaptive", ProgressMode::adaptive}}),
-      choice<TransportKind>("GRAPNEL_TRANSPORT", "what carries messages between nodes", "ucx|sim", &Config::transport,
-                            {{"ucx", TransportKind::ucx}, {"sim", TransportKind::sim}}),
+      choice<TransportKind>("GRAPNEL_TRANSPORT",
+                            "what carries messages between nodes (sim: in the project's tests only)", "ucx|sim",
+                            &Config::transport, {{"ucx", TransportKind::ucx}, {"sim", TransportKind::sim}}),
       choice<FenceKind>("GRAPNEL_FENCE", "how a fence asks the dirty nodes", "serial|overlapped", &Config::fence,
                         {{"serial", FenceKind::serial}, {"overlapped", FenceKind::overlapped}}),
       choice<BarrierKind>("GRAPNEL_BARRIER", "how a barrier completes the writes before it (docs/barrier.md)",

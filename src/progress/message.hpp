@@ -18,7 +18,7 @@
 
 namespace grapnel::progress {
 
-/// Handlers are named by small numbers; each layer takes a range of its own (rma 1–31, sync 32–63).
+/// Handlers are named by small numbers; each layer takes a range of its own (rma 1–31, sync 32–61, its own 62 and 63).
 using HandlerId = std::uint16_t;
 inline constexpr HandlerId kHandlerLimit = 64;
 

@@ -4,7 +4,7 @@
 // order sent, so nothing else orders them; what went natively before, the server does not see, and it is flushed first.
 // Same node: the copy, then a release store (streaming copies end with their own store fence).
 // Cost: ⌈bytes/chunk⌉ messages, no round trip. On fabrics with a put of their own all but the last chunk goes that way,
-// and a flush.
+// and a flush; where it is long enough for bulk, in bulk, and a round trip.
 // Source: ARMCI's Put_flag; thesis, section 1 (put, fence, put is what it replaces).
 #include <fmt/format.h>
 

@@ -3,7 +3,9 @@
 run_test.py --tool BIN/grapnel --probe BIN/launch_probe [--kills 20] [--seed N] [unittest arguments]
 """
 import argparse
+import json
 import os
+import pathlib
 import pty
 import random
 import re
@@ -340,6 +342,13 @@ class Info(Case):
             self.assertEqual((code, err), (0, ""))
             for word in ("version", "GRAPNEL_NODES", "GRAPNEL_LOG", "single", "ucx"):
                 self.assertIn(word, out)
+
+    def test_its_settings_are_those_of_the_page(self):
+        _, out, _ = self.run_job("--json", launcher=[OPTIONS.tool, "info"])
+        settings = next(part["rows"] for part in json.loads(out)["sections"] if part["title"] == "settings")
+        page = pathlib.Path(__file__).parents[2].joinpath("docs/settings.md").read_text()
+        told = re.findall(r"^\| `(GRAPNEL_\w+)`(?: \*)? \| (\S+) \|", page, re.MULTILINE)
+        self.assertEqual(sorted(told), sorted((row["variable"], row["default"]) for row in settings))
 
     def test_settings_that_cannot_be_meant(self):
         self.environment["GRAPNEL_NODE"] = "2"
