@@ -41,14 +41,15 @@ class WithLab(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout
 
-    def round_trip_us(self):
+    # The shortest of many: what the wire takes. The others also show how late this machine wakes its threads.
+    def least_round_trip_us(self):
         server = self.lab.start("exec", "h1", "--", "python3", HERE / "round_trip.py", "serve")
         try:
             self.assertEqual(server.stdout.readline(), "serving\n")
             measure = ["python3", HERE / "round_trip.py", self.lab.place.address(1)]
             client = lab("exec", "--lab", self.lab.number, "h0", "--", *measure)
             self.assertEqual(client.returncode, 0, client.stderr)
-            return [float(word) for word in client.stdout.split()]
+            return float(client.stdout)
         finally:
             server.kill()
             server.communicate()
@@ -76,8 +77,7 @@ class Hosts(WithLab):
         self.assertEqual((done.returncode, done.stdout), (7, "it's  $HOME\n"))
 
     def test_without_a_delay_a_round_trip_is_short(self):
-        least, _ = self.round_trip_us()
-        self.assertLess(least, 500)
+        self.assertLess(self.least_round_trip_us(), 500)
 
     def test_a_second_up_replaces_the_first_and_refuses_while_a_job_runs(self):
         job = self.lab.start("run", "--launcher", MPIS[0], "-n", 1, "--", "sh", "-c", "echo here; exec sleep 60")
@@ -214,9 +214,9 @@ class Delay(WithLab):
         super().setUpClass()
 
     def test_a_round_trip_takes_two_delays(self):
-        least, median = self.round_trip_us()
+        least = self.least_round_trip_us()
         self.assertGreaterEqual(least, 2000)
-        self.assertLess(median, 3000)
+        self.assertLess(least, 3000)
 
     def test_jobs_run_and_the_wire_sleeps(self):
         out = self.job("--launcher", MPIS[0], "--per-host", 2, "--", BUILD / "bin/first")

@@ -254,7 +254,7 @@ class Kill(Case):
 
     # UCX 1.13 sometimes aborts a survivor while it is still connecting to the one that died: an assertion of its own, with
     # a backtrace of its own, beside our message.
-    UCX_ABORT = re.compile(r"^(\[[^\]]*:\d+:\d+:\d+\].*|==+( backtrace.*)?| *\d+ +(/|0x).*)\n", re.MULTILINE)
+    UCX_ABORT = re.compile(r"^(\[[^\]]*:\d+ *:\d+:\d+\].*|==+( backtrace.*)?| *\d+ +(/|0x).*)\n", re.MULTILINE)
 
     def of_the_launcher(self, err):
         if not re.search(r"(ucp_request|tcp_ep)\.c:\d+ +Assertion", err):
