@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -22,7 +21,13 @@ struct Variable {
   const char* takes;
   std::function<bool(Config&, std::string_view)> parse;
   std::function<std::string(const Config&)> show;
+  bool alike = false;  ///< ranks of one job that have it differently would wait for each other
 };
+
+Variable alike_in_all_ranks(Variable variable) {
+  variable.alike = true;
+  return variable;
+}
 
 template <typename Integer>
 bool parse_integer(std::string_view text, Integer low, Integer high, Integer& out) {
@@ -98,34 +103,37 @@ const std::vector<Variable>& table() {
                             &Config::transport, {{"ucx", TransportKind::ucx}, {"sim", TransportKind::sim}}),
       choice<FenceKind>("GRAPNEL_FENCE", "how a fence asks the dirty nodes", "serial|overlapped", &Config::fence,
                         {{"serial", FenceKind::serial}, {"overlapped", FenceKind::overlapped}}),
-      choice<BarrierKind>("GRAPNEL_BARRIER", "how a barrier completes the writes before it (docs/barrier.md)",
-                          "auto|serial|few|clean|exchange|direct|gather", &Config::barrier,
-                          {{"auto", BarrierKind::automatic},
-                           {"serial", BarrierKind::serial},
-                           {"few", BarrierKind::few},
-                           {"clean", BarrierKind::clean},
-                           {"exchange", BarrierKind::exchange},
-                           {"direct", BarrierKind::direct},
-                           {"gather", BarrierKind::gather}}),
-      integer<std::uint32_t>("GRAPNEL_BARRIER_FANOUT", "a round of a barrier reaches this many times the nodes",
-                             "2..64", &Config::barrier_fanout, 2, 64),
-      choice<LockKind>("GRAPNEL_LOCK", "the algorithm of locks that are created without a kind",
-                       "server_queue|ticket|armci_hybrid|test_and_set|mcs|mcs_by_cas|cohort|reader_writer",
-                       &Config::lock,
-                       {{"server_queue", LockKind::server_queue},
-                        {"ticket", LockKind::ticket},
-                        {"armci_hybrid", LockKind::armci_hybrid},
-                        {"test_and_set", LockKind::test_and_set},
-                        {"mcs", LockKind::mcs},
-                        {"mcs_by_cas", LockKind::mcs_by_cas},
-                        {"cohort", LockKind::cohort},
-                        {"reader_writer", LockKind::reader_writer}}),
+      alike_in_all_ranks(choice<BarrierKind>("GRAPNEL_BARRIER",
+                                             "how a barrier completes the writes before it (docs/barrier.md)",
+                                             "auto|serial|few|clean|exchange|direct|gather", &Config::barrier,
+                                             {{"auto", BarrierKind::automatic},
+                                              {"serial", BarrierKind::serial},
+                                              {"few", BarrierKind::few},
+                                              {"clean", BarrierKind::clean},
+                                              {"exchange", BarrierKind::exchange},
+                                              {"direct", BarrierKind::direct},
+                                              {"gather", BarrierKind::gather}})),
+      alike_in_all_ranks(integer<std::uint32_t>("GRAPNEL_BARRIER_FANOUT",
+                                                "a round of a barrier reaches this many times the nodes", "2..64",
+                                                &Config::barrier_fanout, 2, 64)),
+      alike_in_all_ranks(choice<LockKind>(
+          "GRAPNEL_LOCK", "the algorithm of locks that are created without a kind",
+          "server_queue|ticket|armci_hybrid|test_and_set|mcs|mcs_by_cas|cohort|reader_writer", &Config::lock,
+          {{"server_queue", LockKind::server_queue},
+           {"ticket", LockKind::ticket},
+           {"armci_hybrid", LockKind::armci_hybrid},
+           {"test_and_set", LockKind::test_and_set},
+           {"mcs", LockKind::mcs},
+           {"mcs_by_cas", LockKind::mcs_by_cas},
+           {"cohort", LockKind::cohort},
+           {"reader_writer", LockKind::reader_writer}})),
       integer<std::uint64_t>("GRAPNEL_LOCK_BACKOFF_NS", "first pause of a lock that tries again", "100..1000000000",
                              &Config::lock_backoff_ns, 100, kSecond_ns),
       integer<std::uint64_t>("GRAPNEL_LOCK_BACKOFF_MOST_NS", "longest pause of a lock that tries again",
                              "100..1000000000", &Config::lock_backoff_most_ns, 100, kSecond_ns),
-      integer<std::uint32_t>("GRAPNEL_FENCE_WINDOW", "fence requests in flight at once (overlapped)", "1..4096",
-                             &Config::fence_window, 1, 4096),
+      // A barrier chooses its plan by it.
+      alike_in_all_ranks(integer<std::uint32_t>("GRAPNEL_FENCE_WINDOW", "fence requests in flight at once (overlapped)",
+                                                "1..4096", &Config::fence_window, 1, 4096)),
       integer<std::uint64_t>("GRAPNEL_SPIN_NS", "how long a waiting rank spins at least before it sleeps; servers half",
                              "0..1000000000", &Config::spin_ns, 0, kSecond_ns),
       integer<std::size_t>("GRAPNEL_CHUNK_BYTES", "data in one message at most", "1024..65536", &Config::chunk_bytes,
@@ -139,7 +147,7 @@ const std::vector<Variable>& table() {
       flag("GRAPNEL_NATIVE_RMA", "use the transport's own put and get where hardware does them", &Config::native_rma),
       integer<std::size_t>("GRAPNEL_NATIVE_ROW_BYTES", "strided rows at least this long go native, shorter are packed",
                            "1..1073741824", &Config::native_row_bytes, 1, kGiB),
-      flag("GRAPNEL_STATS", "print the operation table when the job ends", &Config::stats),
+      alike_in_all_ranks(flag("GRAPNEL_STATS", "print the operation table when the job ends", &Config::stats)),
       log_level(),
   };
   return variables;
@@ -170,10 +178,9 @@ std::vector<Config::Row> Config::rows() const {
 }
 
 std::string Config::alike() const {
-  constexpr std::string_view kAlike[] = {"GRAPNEL_BARRIER", "GRAPNEL_BARRIER_FANOUT", "GRAPNEL_LOCK", "GRAPNEL_STATS"};
   std::string settings;
   for (const Variable& variable : table()) {
-    if (std::find(std::begin(kAlike), std::end(kAlike), variable.name) == std::end(kAlike)) continue;
+    if (!variable.alike) continue;
     settings += fmt::format("{}{}={}", settings.empty() ? "" : " ", variable.name, variable.show(*this));
   }
   return settings;

@@ -32,6 +32,7 @@ TEST(Settings, ThoseThatMustBeAlikeAre) {
   EXPECT_EQ(told([](base::Config& config) { config.barrier = base::BarrierKind::direct; }), 3);
   EXPECT_EQ(told([](base::Config& config) { config.barrier_fanout = 4; }), 3);
   EXPECT_EQ(told([](base::Config& config) { config.lock = base::LockKind::mcs; }), 3);
+  EXPECT_EQ(told([](base::Config& config) { config.fence_window = 1; }), 3);
   EXPECT_EQ(told([](base::Config& config) { config.stats = true; }), 3);
 }
 
