@@ -11,13 +11,11 @@ namespace {
 constexpr std::uint64_t kSharedBit = 1 << 8;
 
 LockSet& set_of(Session& s, LockKind kind) {
-  LockSet& set = s.locks[kind];
-  if (!set.set()) {
-    auto created = s.g.create_lock_set(kLocksPerRank, {.kind = kind});
-    if (!created) fail(created.status());
-    set = *created;
-  }
-  return set;
+  const auto found = s.locks.find(kind);
+  if (found != s.locks.end()) return found->second;
+  auto created = s.g.create_lock_set(kLocksPerRank, {.kind = kind});
+  if (!created) fail(created.status());
+  return s.locks.emplace(kind, *created).first->second;
 }
 
 LockNumbers measure(Session& s, const LockWork& work, LockUser user) {

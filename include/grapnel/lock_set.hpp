@@ -7,17 +7,21 @@
 //   g.destroy_lock_set(locks);                        // collective
 //
 // Effect: between lock and unlock no other rank holds the lock (shared: no writer). A lock belongs to the rank, not to
-// the thread, and is not re-entrant. Neither call implies a fence: writes that the next holder must see are fenced
-// before `unlock`. Completion: lock returns when the lock is held; unlock when what it must say has left this process.
-// It waits for nobody. Cost: docs/locks.md has the messages and atomics of each kind. No clock is read unless one
-// waits. Payload: where the set was created with payload_bytes, `Ask::payload` travels with the enqueue and what
-// `unlock` is given goes to the next holder (a free lock keeps it). Up to kMostLockPayload bytes; never interpreted.
+//   the thread, and is not re-entrant. Neither call implies a fence: writes that the next holder must see are fenced
+//   before `unlock`.
+// Completion: lock returns when the lock is held; unlock when what it must say has left this process: it waits for
+//   nobody.
+// Cost: docs/locks.md has the messages and atomics of each kind. No clock is read unless one waits.
+// Payload: in a set created with payload_bytes, `lock_with` and `start_lock` send theirs with the enqueue, and what
+//   `unlock_with` is given goes to the next holder (a free lock keeps it). Up to kMostLockPayload bytes; never
+//   interpreted.
 // Errors: invalid_argument (a lock that does not exist; one that the caller holds, has asked for, or does not hold; a
-// payload that is too large), unavailable (shared, of a kind that has no shared mode), timed_out, no_memory (a node's
-// table of lines is full, or a rank's 256 records are in use), peer_dead: a rank died, the message names the lock, its
-// holder and waiters as far as they are known here. Threads: any; two of them must not call for the same lock at once.
-// Copies name the same set. Source: thesis, chapter 5; mpi2-passive, sections 3 to 6. SPDX-License-Identifier:
-// Apache-2.0
+//   payload that is too large), unavailable (shared, of a kind that has no shared mode), timed_out, no_memory (a node's
+//   table of lines is full, or a rank's 256 records are in use), peer_dead: a rank died; the message names the lock,
+//   its holder and waiters as far as they are known here.
+// Threads: any; two of them must not call for the same lock at once. Copies name the same set.
+// Source: thesis, chapter 5; mpi2-passive, sections 3 to 6.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
@@ -76,10 +80,8 @@ class GRAPNEL_API LockSet {
   Result<Bytes> successor_payload(int index, Rank home);
   Status unlock_with(int index, Rank home, ByteView payload);
 
-  explicit LockSet(std::shared_ptr<sync::locks::Set> set) : set_(std::move(set)) {}
-  const std::shared_ptr<sync::locks::Set>& set() const { return set_; }
-
  private:
+  friend struct LockSetAccess;  ///< the runtime
   std::shared_ptr<sync::locks::Set> set_;
 };
 

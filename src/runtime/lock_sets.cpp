@@ -3,6 +3,7 @@
 
 #include "base/codec.hpp"
 #include "runtime/implementation.hpp"
+#include "runtime/lock_set_access.hpp"
 #include "sync/lock_set.hpp"
 
 namespace grapnel {
@@ -19,11 +20,11 @@ Result<LockSet> Runtime::Implementation::create_lock_set(int count, const LockOp
   locks->open(set);
   lock_memory_[set.get()] = std::move(*memory);
   GRAPNEL_TRY(allgather(world, {}).status());  // nobody speaks of the set before all know it
-  return LockSet(set);
+  return LockSetAccess::wrap(set);
 }
 
 Status Runtime::Implementation::destroy_lock_set(const LockSet& handle) {
-  const std::shared_ptr<sync::locks::Set>& set = handle.set();
+  const std::shared_ptr<sync::locks::Set>& set = LockSetAccess::of(handle);
   const auto found = lock_memory_.find(set.get());
   if (found == lock_memory_.end()) return Status(Code::invalid_argument, "there are no locks to destroy");
   // All ranks answer alike, so that none waits for one that left.
@@ -43,7 +44,7 @@ Status Runtime::Implementation::destroy_lock_set(const LockSet& handle) {
 }
 
 Status Runtime::Implementation::create_locks(int count, const LockOptions& options) {
-  if (default_locks.set()) {
+  if (LockSetAccess::of(default_locks)) {
     return Status(Code::invalid_argument, "locks exist already; destroy them first, or create a lock set of its own");
   }
   auto created = create_lock_set(count, options);

@@ -6,6 +6,7 @@
 #include "harness/access.hpp"
 #include "harness/foundation.hpp"
 #include "harness/world.hpp"
+#include "runtime/lock_set_access.hpp"
 #include "sync/lock_set.hpp"
 
 namespace grapnel::test {
@@ -62,7 +63,7 @@ class User {
       : g_(g),
         host_(*RuntimeAccess::parts(g).host),
         witness_(witness),
-        set_(*locks.set()),
+        set_(*LockSetAccess::of(locks)),
         home_(home),
         random_(base::Random(seed).next() ^ (index(g.rank()) << 32)) {}
 
@@ -145,7 +146,7 @@ void exercise(Runtime& g, Witness& witness, LockKind kind, std::uint64_t seed) {
   for (int round = 0; round < 5; ++round) user.use_once();
   witness.must(g, g.barrier());
   // Whoever gave up or came late has left nothing behind that would keep others out.
-  sync::locks::Set& set = *locks->set();
+  sync::locks::Set& set = *LockSetAccess::of(*locks);
   Bytes received;
   witness.must(g, set.acquire(0, home, {}, &received));
   witness.enter(g, false, received);

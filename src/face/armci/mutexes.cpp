@@ -9,8 +9,10 @@
 #include "face/armci/define.hpp"
 #include "face/armci/errors.hpp"
 #include "face/armci/rank_waits.hpp"
+#include "runtime/lock_set_access.hpp"
 
 using grapnel::Code;
+using grapnel::LockSetAccess;
 using grapnel::Rank;
 using grapnel::Status;
 using namespace grapnel::armci;
@@ -40,7 +42,7 @@ ARMCI_DEFINE(int, Create_mutexes, (int count)) {
     const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
     if (*least < 0) return negative("count", *least);
     if (*most > 0) GRAPNEL_TRY(job.runtime->create_locks(*most));
-    job.locks = job.runtime->locks().set();
+    job.locks = LockSetAccess::of(job.runtime->locks());
     job.mutexes = std::move(counts);
     return {};
   });

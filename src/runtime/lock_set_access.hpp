@@ -1,0 +1,22 @@
+// What is inside a public LockSet: the set as the layer below knows it.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "grapnel/lock_set.hpp"
+#include "sync/lock_set.hpp"
+
+namespace grapnel {
+
+struct LockSetAccess {
+  static LockSet wrap(std::shared_ptr<sync::locks::Set> set) {
+    LockSet handle;
+    handle.set_ = std::move(set);
+    return handle;
+  }
+  /// Null for the handle of no set.
+  static const std::shared_ptr<sync::locks::Set>& of(const LockSet& handle) { return handle.set_; }
+};
+
+}  // namespace grapnel
