@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "base/check.hpp"
 #include "base/codec.hpp"
@@ -96,21 +97,16 @@ void Client::count_write(NodeId node, RequestHeader& header) {
   write_counts_.add(node);
 }
 
-Result<ReplyCode> Client::ask(NodeId node, Order order) {
-  struct Answer {
-    bool arrived = false;
-    ReplyCode code{};
-  };
+Result<Client::Answer> Client::ask(NodeId node, Order order) {
   // Not on the stack: where the wait fails, a late answer must find it still there.
-  auto answer = std::make_unique<Answer>();
+  auto answer = std::make_unique<std::optional<Answer>>();
   order.on_reply = {[](void* context, const Reply& reply) {
-                      auto& waiting = *static_cast<Answer*>(context);
-                      waiting = {true, reply.code};
+                      *static_cast<std::optional<Answer>*>(context) = {reply.code, reply.body_as<std::int64_t>()};
                     },
                     answer.get()};
   Status waited = send(node, order).status();
-  if (waited.ok()) waited = wait_until([&] { return answer->arrived; });
-  if (waited.ok()) return answer->code;
+  if (waited.ok()) waited = wait_until([&] { return answer->has_value(); });
+  if (waited.ok()) return **answer;
   static_cast<void>(answer.release());
   return waited;
 }

@@ -6,8 +6,7 @@
 //  3. Endpoints ≤ nodes, so a job has ranks × nodes of them and not ranks².
 //  4. What must leave has left when `drain` returns: nobody moves this rank's messages while it computes.
 //  5. After a failure nothing is written to the callers' memory any more: while a bulk payload lands there, the worker
-//  is
-//     not progressed again.
+//     is not progressed again.
 //
 // Threads: any thread, one at a time: every call needs a `Guard`. A thread that waits lets others in between.
 #pragma once
@@ -108,8 +107,12 @@ class Client final : public transport::MessageSink {
   const WriteCounts& write_counts() const { return write_counts_; }
   Bell& bell() { return bell_; }
 
-  /// A request whose answer is waited for; its content does not matter. Errors: peer_dead, system.
-  Result<ReplyCode> ask(NodeId node, Order order);
+  struct Answer {
+    ReplyCode code{};
+    std::int64_t value = 0;  ///< 0 where the reply carries none
+  };
+  /// A request whose answer is waited for. Errors: peer_dead, system.
+  Result<Answer> ask(NodeId node, Order order);
   /// After work for this node's server was stored in node memory; for processes other than the server's.
   Status ring();
 

@@ -1,23 +1,27 @@
 // How many operations and bytes went which way. Kept per rank, without locks: a store per count on the hot path.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
+#include <array>
+
+#include "base/count.hpp"
 
 namespace grapnel::rma {
 
+using base::Count;
+
 enum class OperationKind { put, get, accumulate, rmw };
-inline constexpr int kOperationKinds = 4;
+inline constexpr std::array kOperationKinds = {OperationKind::put, OperationKind::get, OperationKind::accumulate,
+                                               OperationKind::rmw};
 
-/// Plain loads and stores of atomics: two threads that count at once may lose one, none may tear.
-class Count {
- public:
-  void add(std::uint64_t n) { value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed); }
-  std::uint64_t value() const { return value_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<std::uint64_t> value_{0};
-};
+inline const char* to_string(OperationKind kind) {
+  switch (kind) {
+    case OperationKind::put: return "put";
+    case OperationKind::get: return "get";
+    case OperationKind::accumulate: return "accumulate";
+    case OperationKind::rmw: return "read-modify-write";
+  }
+  return "?";
+}
 
 struct OperationCounts {
   Count shared_operations, shared_bytes, wire_operations, wire_bytes, wire_messages;

@@ -77,7 +77,8 @@ ByteSpan Handlers::place_of_put(Request& request) {
 progress::Outcome Handlers::get(Request& request) {
   const auto body = request.body_as<ContiguousBody>();
   if (body.bytes > transport::kMaxBulkBytes || !holds(body.address, body.bytes)) return Outcome::refused;
-  // Straight from the segment: it lives until its owner and this origin have freed it together.
+  // Straight from the segment, after this returns: who frees it has waited until others are done with it, and the
+  // pool stays mapped as long as the job, so an origin that breaks the rule reads other bytes and nobody faults.
   request.answer({}, ByteView(at(body.address), body.bytes));
   return Outcome::done;
 }

@@ -122,31 +122,17 @@ Status RemotePath::put_signal(NodeId node, Operation& operation, std::uint64_t a
   return send_plain(node, operation, kPutSignalHandler, base::bytes_of(body), data, acknowledged);
 }
 
-Result<RemotePath::Answer> RemotePath::ask(NodeId node, progress::HandlerId handler, ByteView body) {
-  // Not on the stack: where the wait fails, a late answer must find it still there.
-  auto answer = std::make_unique<Answer>();
+Result<progress::Client::Answer> RemotePath::ask(NodeId node, progress::HandlerId handler, ByteView body) {
   progress::Order order;
   order.handler = handler;
   order.body = body;
-  order.on_reply = {[](void* context, const progress::Reply& reply) {
-                      auto& waiting = *static_cast<Answer*>(context);
-                      waiting.arrived = true;
-                      waiting.refused = reply.code != progress::ReplyCode::answer;
-                      waiting.value = reply.body_as<std::int64_t>();
-                    },
-                    answer.get()};
-  const auto sent = client_.send(node, order);
-  Status waited = sent.status();
-  if (waited.ok()) waited = client_.wait_until([&] { return answer->arrived; });
-  if (waited.ok()) return *answer;
-  static_cast<void>(answer.release());
-  return waited;
+  return client_.ask(node, order);
 }
 
 Result<std::int64_t> RemotePath::rmw(NodeId node, const RmwBody& body) {
   const auto answer = ask(node, kRmwHandler, base::bytes_of(body));
   if (!answer) return answer.status();
-  if (answer->refused) {
+  if (answer->code != progress::ReplyCode::answer) {
     return Status(Code::refused,
                   fmt::format("node {} refused an atomic operation at {:#x}", index(node), body.address));
   }

@@ -55,12 +55,7 @@ class RemotePath {
   std::size_t chunk_bytes() const { return chunk_bytes_; }
 
  private:
-  struct Answer {
-    bool arrived = false;
-    bool refused = false;
-    std::int64_t value = 0;
-  };
-  Result<Answer> ask(NodeId node, progress::HandlerId handler, ByteView body);
+  Result<progress::Client::Answer> ask(NodeId node, progress::HandlerId handler, ByteView body);
   // A packed payload, alive until its message has left.
   struct PackedSend {
     RemotePath* path;

@@ -78,18 +78,18 @@ Result<bool> Rma::lies_in_segment(NodeId node, std::uint64_t address, std::size_
   return within() && bytes <= located.end - address;
 }
 
-Result<Rma::Way> Rma::route(const void* remote, std::size_t bytes, Rank target, const char* what) const {
+Result<Rma::Route> Rma::route(const void* remote, std::size_t bytes, Rank target, const char* what) const {
   Located located;
   return route(remote, bytes, target, what, located);
 }
 
-Result<Rma::Way> Rma::route(const void* remote, std::size_t bytes, Rank target, const char* what,
-                            Located& located) const {
+Result<Rma::Route> Rma::route(const void* remote, std::size_t bytes, Rank target, const char* what,
+                              Located& located) const {
   if (static_cast<std::size_t>(target) >= local_.size()) {
     return Status(Code::invalid_argument, fmt::format("{}: rank {} is outside the job (0…{})", what,
                                                       static_cast<int>(target), local_.size() - 1));
   }
-  if (bytes == 0) return Way::nothing;
+  if (bytes == 0) return Route::nothing;
   const bool local = is_local(target);
   const auto held = local ? Result<bool>(segments_.contains(remote, bytes))
                           : lies_in_segment(node_of(target), reinterpret_cast<std::uintptr_t>(remote), bytes, located);
@@ -98,10 +98,14 @@ Result<Rma::Way> Rma::route(const void* remote, std::size_t bytes, Rank target, 
     return Status(Code::invalid_argument, fmt::format("{}: {} bytes at {} of rank {} lie outside every segment", what,
                                                       bytes, remote, index(target)));
   }
-  return local ? Way::shared : Way::wire;
+  return local ? Route::shared : Route::wire;
 }
 
-Result<Rma::Way> Rma::route(const StridedTransfer& what) const {
+Result<Rma::Route> Rma::route(const ContiguousTransfer& what) const {
+  return route(what.remote, what.bytes, what.target, to_string(what.kind));
+}
+
+Result<Rma::Route> Rma::route(const StridedTransfer& what) const {
   for (const Strided* shape : {what.local_shape, what.remote_shape}) GRAPNEL_TRY(validate(*shape));
   if (!have_equal_counts(*what.local_shape, *what.remote_shape)) {
     return Status(Code::invalid_argument, "strided: the two sides have different counts");
@@ -113,13 +117,13 @@ Result<Rma::Way> Rma::route(const StridedTransfer& what) const {
   return route(reinterpret_cast<const void*>(first), bytes, what.target, "strided");
 }
 
-Result<Rma::Way> Rma::route(const VectorTransfer& what) const {
-  Way way = Way::nothing;
+Result<Rma::Route> Rma::route(const VectorTransfer& what) const {
+  Route way = Route::nothing;
   Located located;
   for (const Piece& piece : what.pieces) {
     const auto one = route(piece.remote, piece.bytes, what.target, "vector", located);
     if (!one) return one.status();
-    if (*one != Way::nothing) way = *one;
+    if (*one != Route::nothing) way = *one;
   }
   return way;
 }

@@ -1,7 +1,6 @@
 // One-sided operations of one rank: by load and store inside the node, by messages to the node's server elsewhere.
 //
-//   put(target)  ── target on my node ──▶ bounds (one load) ─▶ copy                      no lock, no message, no call
-//   back
+//   put(target)  ── target on my node ──▶ bounds (one load) ─▶ copy       no lock, no message, no virtual call
 //                └─ elsewhere ─────────▶ RemotePath ─▶ client ─▶ the node's server ─▶ copy there
 //
 // What is complete on return, and the order of operations: include/grapnel/runtime.hpp.
@@ -119,9 +118,9 @@ class Rma {
   Status put_and_signal(const void* source, void* remote, std::size_t bytes, void* flag, std::int32_t value,
                         Rank target) {
     if (is_aligned_flag(flag) && in_reach(remote, bytes, target) && in_reach(flag, sizeof value, target)) [[likely]] {
+      count_shared(OperationKind::put, bytes);
       rma::copy(remote, source, bytes);
       set_signal(flag, value);
-      count_shared(OperationKind::put, bytes);
       return {};
     }
     return put_and_signal_elsewhere(source, remote, bytes, flag, value, target);
@@ -201,16 +200,17 @@ class Rma {
                                   Rank target);
 
   // Where a transfer goes; errors name the argument that cannot be used.
-  enum class Way { nothing, shared, wire };
-  Result<Way> route(const void* remote, std::size_t bytes, Rank target, const char* what) const;
-  Result<Way> route(const StridedTransfer& what) const;
-  Result<Way> route(const VectorTransfer& what) const;
-  Result<Way> route(const SignalledPut& what) const;
+  enum class Route { nothing, shared, wire };
+  Result<Route> route(const ContiguousTransfer& what) const;
+  Result<Route> route(const StridedTransfer& what) const;
+  Result<Route> route(const VectorTransfer& what) const;
+  Result<Route> route(const SignalledPut& what) const;
+  Result<Route> route(const void* remote, std::size_t bytes, Rank target, const char* what) const;
   /// A part of another node's segment that its server told of.
   struct Located {
     std::uint64_t begin = 0, end = 0;
   };
-  Result<Way> route(const void* remote, std::size_t bytes, Rank target, const char* what, Located& located) const;
+  Result<Route> route(const void* remote, std::size_t bytes, Rank target, const char* what, Located& located) const;
   Result<bool> lies_in_segment(NodeId node, std::uint64_t address, std::size_t bytes, Located& located) const;
 
   Status by_shared_memory(const ContiguousTransfer& what);
@@ -228,9 +228,9 @@ class Rma {
   Status by_wire(const SignalledPut& what, Operation& operation);  // signal.cpp
 
   template <typename Transfer>
-  Status run_blocking(const Transfer& what, Way way);
+  Status run_blocking(const Transfer& what);
   template <typename Transfer>
-  Status run_started(const Transfer& what, Way way, Handle* handle);
+  Status run_started(const Transfer& what, Handle* handle);
   template <typename Transfer>
   Status send_by_wire(const Transfer& what, Operation& operation);
   Status gather(Operation& operation, const ContiguousTransfer& what);
@@ -278,7 +278,7 @@ class Rma {
   std::unique_ptr<NativePath> native_;  ///< null where the transport has no native operations
   std::vector<std::uint8_t> local_;     ///< by rank: on my node
   std::vector<Written> written_;        ///< by node
-  std::array<OperationCounts, kOperationKinds> counts_;
+  std::array<OperationCounts, kOperationKinds.size()> counts_;
   HandleTable handles_;
   std::vector<Operation> implicit_;  ///< by target rank
   base::Random random_;              ///< which dirty node a fence asks first

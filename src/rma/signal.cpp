@@ -14,7 +14,7 @@
 
 namespace grapnel::rma {
 
-Result<Rma::Way> Rma::route(const SignalledPut& what) const {
+Result<Rma::Route> Rma::route(const SignalledPut& what) const {
   if (!is_aligned_flag(what.flag)) {
     return Status(Code::invalid_argument,
                   fmt::format("signal: {} is not aligned to {} bytes", what.flag, sizeof what.value));

@@ -74,9 +74,11 @@ Status Rma::complete(Operation& operation) {
 }
 
 template <typename Transfer>
-Status Rma::run_blocking(const Transfer& what, Way way) {
-  if (way == Way::nothing) return {};
-  if (way == Way::shared) return by_shared_memory(what);
+Status Rma::run_blocking(const Transfer& what) {
+  const auto way = route(what);
+  if (!way) return way.status();
+  if (*way == Route::nothing) return {};
+  if (*way == Route::shared) return by_shared_memory(what);
   progress::Client::Guard guard(*client_);
   // A slot of the table and not the stack: where the job ends in the middle, what arrives late still finds it.
   Handle handle;
@@ -88,50 +90,34 @@ Status Rma::run_blocking(const Transfer& what, Way way) {
 }
 
 Status Rma::put_elsewhere(const void* source, void* remote, std::size_t bytes, Rank target) {
-  const auto way = route(remote, bytes, target, "put");
-  if (!way) return way.status();
-  return run_blocking(ContiguousTransfer{OperationKind::put, {}, const_cast<void*>(source), remote, bytes, target},
-                      *way);
+  return run_blocking(ContiguousTransfer{OperationKind::put, {}, const_cast<void*>(source), remote, bytes, target});
 }
 
 Status Rma::get_elsewhere(const void* remote, void* destination, std::size_t bytes, Rank target) {
-  const auto way = route(remote, bytes, target, "get");
-  if (!way) return way.status();
-  return run_blocking(ContiguousTransfer{OperationKind::get, {}, destination, const_cast<void*>(remote), bytes, target},
-                      *way);
+  return run_blocking(
+      ContiguousTransfer{OperationKind::get, {}, destination, const_cast<void*>(remote), bytes, target});
 }
 
 Status Rma::accumulate_elsewhere(ElementType type, const void* scale, const void* source, void* remote,
                                  std::size_t bytes, Rank target) {
   const auto how = arithmetic(type, scale, bytes);
   if (!how) return how.status();
-  const ContiguousTransfer what{OperationKind::accumulate, *how, const_cast<void*>(source), remote, bytes, target};
-  const auto way = route(remote, bytes, target, "accumulate");
-  if (!way) return way.status();
-  return run_blocking(what, *way);
+  return run_blocking(
+      ContiguousTransfer{OperationKind::accumulate, *how, const_cast<void*>(source), remote, bytes, target});
 }
 
-Status Rma::transfer(const StridedTransfer& what) {
-  const auto way = route(what);
-  return way ? run_blocking(what, *way) : way.status();
-}
-
-Status Rma::transfer(const VectorTransfer& what) {
-  const auto way = route(what);
-  return way ? run_blocking(what, *way) : way.status();
-}
-
-Status Rma::put_and_signal(const SignalledPut& what) {
-  const auto way = route(what);
-  return way ? run_blocking(what, *way) : way.status();
-}
+Status Rma::transfer(const StridedTransfer& what) { return run_blocking(what); }
+Status Rma::transfer(const VectorTransfer& what) { return run_blocking(what); }
+Status Rma::put_and_signal(const SignalledPut& what) { return run_blocking(what); }
 
 // ---- started operations ----
 
 template <typename Transfer>
-Status Rma::run_started(const Transfer& what, Way way, Handle* handle) {
-  if (way == Way::nothing) return {};
-  if (way == Way::shared) return by_shared_memory(what);
+Status Rma::run_started(const Transfer& what, Handle* handle) {
+  const auto way = route(what);
+  if (!way) return way.status();
+  if (*way == Route::nothing) return {};
+  if (*way == Route::shared) return by_shared_memory(what);
   progress::Client::Guard guard(*client_);
   Operation& operation = handle != nullptr ? handles_.of(*handle) : implicit_[index(what.target)];
   const bool gathers = handle != nullptr && HandleTable::aggregates(*handle) && what.kind != OperationKind::accumulate;
@@ -139,19 +125,8 @@ Status Rma::run_started(const Transfer& what, Way way, Handle* handle) {
   return send_by_wire(what, operation);
 }
 
-Status Rma::start(const ContiguousTransfer& what, Handle* handle) {
-  const auto way = route(what.remote, what.bytes, what.target, "start");
-  return way ? run_started(what, *way, handle) : way.status();
-}
-
-Status Rma::start(const StridedTransfer& what, Handle* handle) {
-  const auto way = route(what);
-  return way ? run_started(what, *way, handle) : way.status();
-}
-
-Status Rma::start(const VectorTransfer& what, Handle* handle) {
-  const auto way = route(what);
-  return way ? run_started(what, *way, handle) : way.status();
-}
+Status Rma::start(const ContiguousTransfer& what, Handle* handle) { return run_started(what, handle); }
+Status Rma::start(const StridedTransfer& what, Handle* handle) { return run_started(what, handle); }
+Status Rma::start(const VectorTransfer& what, Handle* handle) { return run_started(what, handle); }
 
 }  // namespace grapnel::rma

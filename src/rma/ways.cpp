@@ -40,26 +40,18 @@ WireWay Ways::choose(OperationKind kind, Form form, std::size_t row_bytes) const
 }
 
 std::vector<Ways::Row> Ways::rows() const {
-  struct Name {
-    OperationKind kind;
-    const char* text;
-  };
-  constexpr Name kOperations[] = {{OperationKind::put, "put"},
-                                  {OperationKind::get, "get"},
-                                  {OperationKind::accumulate, "accumulate"},
-                                  {OperationKind::rmw, "read-modify-write"}};
   constexpr const char* kForms[] = {"contiguous", "strided", "vector"};
   constexpr const char* kWays[] = {"messages", "bulk", "native"};
   std::vector<Row> rows;
-  for (const Name& operation : kOperations) {
+  for (const OperationKind operation : kOperationKinds) {
     for (const Form form : {Form::contiguous, Form::strided, Form::vector}) {
-      if (operation.kind == OperationKind::rmw && form != Form::contiguous) continue;
+      if (operation == OperationKind::rmw && form != Form::contiguous) continue;
       const char* name = kForms[static_cast<int>(form)];
-      const WireWay shortest = choose(operation.kind, form, 0), longest = choose(operation.kind, form, SIZE_MAX);
-      rows.push_back({operation.text, name, "0", kWays[static_cast<int>(shortest)]});
+      const WireWay shortest = choose(operation, form, 0), longest = choose(operation, form, SIZE_MAX);
+      rows.push_back({to_string(operation), name, "0", kWays[static_cast<int>(shortest)]});
       if (longest == shortest) continue;
       const std::size_t from = longest == WireWay::native ? config_.native_row_bytes : config_.bulk_bytes;
-      rows.push_back({operation.text, name, std::to_string(from), kWays[static_cast<int>(longest)]});
+      rows.push_back({to_string(operation), name, std::to_string(from), kWays[static_cast<int>(longest)]});
     }
   }
   return rows;

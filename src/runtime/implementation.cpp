@@ -178,10 +178,7 @@ Result<std::vector<Bytes>> Runtime::Implementation::allgather(const Group& group
 
 std::vector<OperationCount> Runtime::Implementation::operation_counts() const {
   std::vector<OperationCount> rows;
-  for (int kind = 0; kind < rma::kOperationKinds; ++kind) {
-    rows.push_back(
-        runtime::row_of(static_cast<rma::OperationKind>(kind), rma->counts(static_cast<rma::OperationKind>(kind))));
-  }
+  for (const rma::OperationKind kind : rma::kOperationKinds) rows.push_back(runtime::row_of(kind, rma->counts(kind)));
   rows.push_back(runtime::row_of(rma->fence_counts()));
   rows.push_back(runtime::row_of(barriers->counts(), barriers->messages()));
   return rows;

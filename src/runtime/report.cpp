@@ -17,20 +17,10 @@ std::string duration(std::uint64_t ns) {
   return fmt::format("{:.3g} ms", static_cast<double>(ns) / 1e6);
 }
 
-const char* name_of(rma::OperationKind kind) {
-  switch (kind) {
-    case rma::OperationKind::put: return "put";
-    case rma::OperationKind::get: return "get";
-    case rma::OperationKind::accumulate: return "accumulate";
-    case rma::OperationKind::rmw: return "read-modify-write";
-  }
-  return "?";
-}
-
 }  // namespace
 
 OperationCount row_of(rma::OperationKind kind, const rma::OperationCounts& counts) {
-  return {name_of(kind),
+  return {to_string(kind),
           counts.shared_operations.value(),
           counts.shared_bytes.value(),
           counts.wire_operations.value(),

@@ -71,19 +71,24 @@ Result<Barriers::Membership*> Barriers::prepare(const launch::Group& group, cons
   }
   // First, because it may fail; nothing has begun then.
   if (contribution.combine != 0) GRAPNEL_TRY(contribute(mine, contribution));
-  if (client_ != nullptr) {
-    const BarrierPlan plan = mine.several_nodes ? forced_.value_or(mine.plan) : BarrierPlan::few;
-    if (mine.several_nodes && !forced_) GRAPNEL_TRY(measure_delay());
-    const bool fences = plan == BarrierPlan::few || plan == BarrierPlan::serial;
-    const auto kind = plan == BarrierPlan::serial ? base::FenceKind::serial : base::FenceKind::overlapped;
-    // A write of mine that was refused is no reason to leave the others waiting.
-    mine.fenced = rma_.before_barrier(mine.nodes, fences, kind, mine.cut);
-    if (mine.fenced.code() == Code::peer_dead) return mine.fenced;
-    // For the server. Ordered by the arrival.
-    if (mine.several_nodes) mine.entry->plan.store(static_cast<std::uint32_t>(plan), std::memory_order_relaxed);
-  }
+  if (client_ != nullptr) GRAPNEL_TRY(complete_own_writes(mine));
   mine.begun = true;
   return &mine;
+}
+
+// What the plan wants of this rank before it arrives.
+Status Barriers::complete_own_writes(Membership& mine) {
+  // A group on one node has no server to sum counts: its members fence what they wrote to other nodes.
+  const BarrierPlan plan = mine.several_nodes ? forced_.value_or(mine.plan) : BarrierPlan::few;
+  if (mine.several_nodes && !forced_) GRAPNEL_TRY(measure_delay());
+  const bool fences = plan == BarrierPlan::few || plan == BarrierPlan::serial;
+  const auto kind = plan == BarrierPlan::serial ? base::FenceKind::serial : base::FenceKind::overlapped;
+  // A write of mine that was refused is no reason to leave the others waiting.
+  mine.fenced = rma_.before_barrier(mine.nodes, fences, kind, mine.cut);
+  if (mine.fenced.code() == Code::peer_dead) return mine.fenced;
+  // For the server. Ordered by the arrival.
+  if (mine.several_nodes) mine.entry->plan.store(static_cast<std::uint32_t>(plan), std::memory_order_relaxed);
+  return {};
 }
 
 Status Barriers::contribute(Membership& mine, const Contribution& contribution) {

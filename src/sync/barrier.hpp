@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "base/config.hpp"
+#include "base/count.hpp"
 #include "grapnel/status.hpp"
 #include "launch/group.hpp"
 #include "launch/launch.hpp"
@@ -47,7 +48,7 @@ struct Contribution {
 };
 
 struct BarrierCounts {
-  rma::Count shared, wire;  ///< barriers of one node, of several
+  base::Count shared, wire;  ///< barriers of one node, of several
 };
 
 class Barriers {
@@ -121,6 +122,7 @@ class Barriers {
   Status contribute(Membership& mine, const Contribution& contribution);
   /// All that comes before the arrival.
   Result<Membership*> prepare(const launch::Group& group, const Contribution& contribution);
+  Status complete_own_writes(Membership& mine);
   /// Whether the server now has work.
   bool arrive(Membership& mine);
   /// `rings`: the server has work, and has not been told.

@@ -8,8 +8,7 @@
 //  3. When a copy returns, its stores are ordered before later stores of the caller, as plain stores are: non-temporal
 //     copies end with a store fence.
 //  4. `rep movsb` is never used: processors fall to a thirtieth of the bandwidth where (destination − source) mod 4096
-//  is
-//     small (the trap of glibc 2.36's memcpy).
+//     is small (the trap of glibc 2.36's memcpy).
 #pragma once
 
 #include <cstddef>

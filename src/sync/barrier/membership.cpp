@@ -71,9 +71,9 @@ Status Barriers::tell_server(const launch::Group& group, std::uint32_t entry, bo
   order.body = base::bytes_of(body);
   order.payload = members;
   const progress::Client::Guard guard(*client_);
-  const auto code = client_->ask(launch_.node(), order);
-  if (!code) return code.status();
-  if (*code == progress::ReplyCode::answer) return {};
+  const auto answered = client_->ask(launch_.node(), order);
+  if (!answered) return answered.status();
+  if (answered->code == progress::ReplyCode::answer) return {};
   return Status(Code::refused, fmt::format("a barrier among {} ranks collides with another group's; add or leave out "
                                            "a rank",
                                            group.size()));

@@ -5,21 +5,21 @@
 #include <bit>
 #include <cstdint>
 
+#include "base/count.hpp"
 #include "grapnel/lock.hpp"
-#include "rma/counts.hpp"
 
 namespace grapnel::sync::locks {
 
 struct Statistics {
   static constexpr std::size_t kWaitClasses = LockCounts::kWaitClasses;
 
-  rma::Count acquisitions;
-  rma::Count local_hand_offs;   ///< got after waiting, from a rank of this node
-  rma::Count remote_hand_offs;  ///< … of another node
-  rma::Count gave_up;           ///< timed acquisitions that did not get it, and tries
-  rma::Count messages;          ///< sent by this rank, without replies
-  rma::Count server_messages;   ///< sent by this node's server, replies included
-  std::array<rma::Count, kWaitClasses>
+  base::Count acquisitions;
+  base::Count local_hand_offs;   ///< got after waiting, from a rank of this node
+  base::Count remote_hand_offs;  ///< … of another node
+  base::Count gave_up;           ///< timed acquisitions that did not get it, and tries
+  base::Count messages;          ///< sent by this rank, without replies
+  base::Count server_messages;   ///< sent by this node's server, replies included
+  std::array<base::Count, kWaitClasses>
       waits;  ///< [k]: acquisitions that waited 2^(k−1) … 2^k ns; only those that waited
 
   void count_wait(std::uint64_t wait_ns) {
