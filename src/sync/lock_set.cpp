@@ -116,16 +116,24 @@ Status Set::acquire_in_line(const LockId& lock) {
   return {};
 }
 
-Status Set::acquire(int lock_index, Rank home, const Ask& ask, Bytes* received) {
-  Acquisition a;
+Status Set::begin(Acquisition& a, int lock_index, Rank home, const Ask& ask) {
   if (!name(lock_index, home, a.lock)) return bad_name(lock_index, home);
   a.shared = ask.shared;
-  a.timed = ask.timeout_ns != progress::Waiting::kForever;
   a.payload = ask.payload;
   GRAPNEL_TRY(check(a.lock, ask));
-  GRAPNEL_TRY(claim(a.lock));
+  return claim(a.lock);
+}
+
+Status Set::acquire(int lock_index, Rank home, const Ask& ask, Bytes* received) {
+  Acquisition a;
+  a.timed = ask.timeout_ns != progress::Waiting::kForever;
+  GRAPNEL_TRY(begin(a, lock_index, home, ask));
   Status taken = algorithm_->start(a);
-  if (taken.ok() && !a.done) taken = wait(a, ask.timeout_ns);
+  if (!taken.ok()) {
+    taken = tell_death(a, taken);
+  } else if (!a.done) {
+    taken = wait(a, ask.timeout_ns);
+  }
   if (taken.ok()) {
     got(a, received);
   } else {
@@ -170,12 +178,8 @@ void Set::got(Acquisition& a, Bytes* received) {
 
 Result<bool> Set::attempt(int lock_index, Rank home, const Ask& ask, Bytes* received) {
   Acquisition a;
-  if (!name(lock_index, home, a.lock)) return bad_name(lock_index, home);
-  a.shared = ask.shared;
   a.timed = true;
-  a.payload = ask.payload;
-  GRAPNEL_TRY(check(a.lock, ask));
-  GRAPNEL_TRY(claim(a.lock));
+  GRAPNEL_TRY(begin(a, lock_index, home, ask));
   const Status tried = algorithm_->attempt(a);
   if (tried.ok() && a.done) {
     got(a, received);
@@ -189,12 +193,9 @@ Result<bool> Set::attempt(int lock_index, Rank home, const Ask& ask, Bytes* rece
 
 Result<std::shared_ptr<Acquisition>> Set::start(int lock_index, Rank home, const Ask& ask) {
   auto a = std::make_shared<Acquisition>();
-  if (!name(lock_index, home, a->lock)) return bad_name(lock_index, home);
-  a->shared = ask.shared;
+  GRAPNEL_TRY(begin(*a, lock_index, home, ask));
   a->kept_payload.assign(ask.payload.begin(), ask.payload.end());
   a->payload = a->kept_payload;
-  GRAPNEL_TRY(check(a->lock, ask));
-  GRAPNEL_TRY(claim(a->lock));
   if (const Status started = algorithm_->start(*a); !started.ok()) {
     drop_claim(a->lock.ordinal);
     return tell_death(*a, started);

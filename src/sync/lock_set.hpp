@@ -39,8 +39,9 @@ class Set {
   /// The memory goes: from now on there are no locks.
   void close() { usable_ = 0; }
 
-  /// `acquire` without an end and without payloads, and its release. Their fast paths make no call: what the others
-  /// would save on the stack is stored between two locked instructions, and these wait for every store.
+  /// `acquire` without an end and without payloads, and its release. Their fast paths are inline and make no call:
+  /// registers that a call saves would be stores between the atomic that takes the lock and the one that frees it, and a
+  /// locked instruction waits for all earlier stores.
   Status acquire(int lock_index, Rank home) {
     return take_in_node(lock_index, home) ? Status() : acquire_otherwise(lock_index, home);
   }
@@ -96,6 +97,8 @@ class Set {
   Status bad_name(int lock_index, Rank home) const;
   Status check(const LockId& lock, const Ask& ask) const;
   Status claim(const LockId& lock);
+  /// What every acquisition with an `Ask` begins with: the lock's name, the argument, this rank's claim.
+  Status begin(Acquisition& a, int lock_index, Rank home, const Ask& ask);
   void got(Acquisition& a, Bytes* received);
   // release: pairs with the acquire of the thread of this rank that claims it next.
   void drop_claim(std::size_t ordinal) { mine_[ordinal].store(Hold::none, std::memory_order_release); }
