@@ -4,8 +4,9 @@
 //   conductor: issue(command) ─▶ followers: next(seen) … done(result) ─▶ conductor: wait_done()
 //
 // The memory is a memfd of the coordinator; the ranks open it by its name under /proc, which works while it lives.
-// Ranks with another /proc, those of a lab's hosts, open a file in the lab's folder, which goes with the lab. Threads:
-// one conductor at a time. SPDX-License-Identifier: Apache-2.0
+// Ranks with another /proc, those of a lab's hosts, open a file in the lab's folder, which goes with the lab.
+// Threads: one conductor at a time.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,8 @@
 // The rows that hold us against others' one-sided communication, made of what the programs of bench/peers printed.
 //
 // A round starts every program once, one after the other; a value is the median of its rounds. The limit of a row is
-// the best peer of the same run. SPDX-License-Identifier: Apache-2.0
+// the best peer of the same run.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <map>

@@ -1,7 +1,8 @@
 // Locks: their kinds, how a set of them is made, and the handle of an acquisition that was started.
 //
 // A lock is named by its home rank and an index. The calls are in grapnel/lock_set.hpp; docs/locks.md compares the
-// kinds. SPDX-License-Identifier: Apache-2.0
+// kinds.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>
@@ -38,9 +39,10 @@ struct LockOptions {
   /// test_and_set, and remote ranks of ticket: the first pause and the longest. 0: what GRAPNEL_LOCK_BACKOFF_NS and
   /// GRAPNEL_LOCK_BACKOFF_MOST_NS say.
   std::uint64_t backoff_ns = 0, backoff_most_ns = 0;
-  /// How many locks a node may ever use that need a line there (mcs: times its ranks, and those at home too). The table
-  /// has twice as many places, rounded up to a power of two, of 72 bytes, and up to 1.4 KB with payloads. 0: as many as
-  /// there are locks, 16,384 at most, which is 46 MB per node with the longest payloads.
+  /// How many locks of other nodes this node may use during the set's life (mcs: per rank, and its own node's locks
+  /// count too); one more answers no_memory. The table has twice as many places, rounded up to a power of two, of 72
+  /// bytes, and up to 1.4 KB with payloads. 0: as many as there are locks, 16,384 at most, which is 46 MB per node with
+  /// the longest payloads.
   std::size_t lines = 0;
 };
 

@@ -146,13 +146,13 @@ class GRAPNEL_API Runtime {
   Status accumulate(ElementType type, const void* scale, const void* source, const Strided& source_shape, void* remote,
                     const Strided& remote_shape, Rank target);
 
-  // --- vector ---
+  // --- vector: pieces in any order, in any allocations of the target; where they overlap, any of them comes last.
+  // ⌈bytes/64 KiB⌉ messages between nodes, which carry the pieces' addresses, too; a get waits one round trip ---
   Status put(std::span<const Piece> pieces, Rank target);
   Status get(std::span<const Piece> pieces, Rank target);
   Status accumulate(ElementType type, const void* scale, std::span<const Piece> pieces, Rank target);
 
-  // --- nonblocking: start, then wait; handle null: joins the implicit ones. Local memory stays untouched until then
-  // ---
+  // --- nonblocking: start, then wait. Handle null: joins the implicit ones. Local memory stays untouched until then ---
   Status start_put(const void* source, void* remote, std::size_t bytes, Rank target, Handle* handle = nullptr);
   Status start_get(const void* remote, void* destination, std::size_t bytes, Rank target, Handle* handle = nullptr);
   Status start_accumulate(ElementType type, const void* scale, const void* source, void* remote, std::size_t bytes,
@@ -175,14 +175,20 @@ class GRAPNEL_API Runtime {
   Status wait_implicit();
   Status wait_implicit(Rank target);
 
-  // --- atomics on a word aligned to its width; the old value. 32-bit values are sign-extended ---
+  // --- atomics on a word aligned to its width; the old value. 32-bit values are sign-extended. Complete on return,
+  // behind the caller's earlier operations on the same word. Between nodes one round trip; same node: an instruction.
+  // Errors: invalid_argument (not aligned, outside every segment), refused, peer_dead ---
   Result<std::int64_t> fetch_and_add(void* remote, std::int64_t increment, Width width, Rank target);
   Result<std::int64_t> swap(void* remote, std::int64_t value, Width width, Rank target);
   Result<std::int64_t> compare_and_swap(void* remote, std::int64_t expected, std::int64_t desired, Width width,
                                         Rank target);
 
   // --- completion at the target ---
+  /// On return the caller's puts and accumulates to `target` that were complete here are applied there. One round trip
+  /// to a node that has not acknowledged them yet, else no message; same node: none. Errors: invalid_argument (a rank
+  /// outside the job), refused (the target's server declined one of them; told once), peer_dead.
   Status fence(Rank target);
+  /// To several: the round trips of GRAPNEL_FENCE_WINDOW nodes at a time overlap.
   Status fence(std::span<const Rank> targets);
   /// To all members.
   Status fence(const Group& group);

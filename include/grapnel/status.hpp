@@ -2,7 +2,8 @@
 //
 // The core throws nothing, but for `Result::value()` of a failure (std::bad_variant_access). A success is one null
 // pointer, so that returning it from an 8-byte put costs nothing that can be measured; a failure carries a code and a
-// sentence (what, where, which limit, what to do). SPDX-License-Identifier: Apache-2.0
+// sentence (what, where, which limit, what to do).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

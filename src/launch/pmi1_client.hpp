@@ -5,11 +5,10 @@
 //   1. every request is answered before the next one, so at the end of a call nothing is under way;
 //   2. `init` may be said twice, by us and by MPI, in either order;
 //   3. `finalize` is final: after it the launcher closes. It is MPI's to say if MPI ever starts in this process. So we
-//   say
-//      it at the process's exit, and only if MPI was not started until then; a program may start MPI after Grapnel
+//      say it at the process's exit, and only if MPI was not started until then; a program may start MPI after Grapnel
 //      ended;
 //   4. the client has a copy of the descriptor, so that MPI_Finalize cannot leave it a number that means something
-//   else.
+//      else.
 //
 // Threads: one at a time, but for `abort` and `number`. MPI_Init and MPI_Finalize count as calls.
 #pragma once

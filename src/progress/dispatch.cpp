@@ -92,8 +92,8 @@ Outcome Server::execute(Origin& origin, const Handler& handler, const RequestHea
 void Server::tell_refusal(const Handler& handler, const RequestHeader& header) {
   const auto refused = refused_.fetch_add(1, std::memory_order_relaxed);
   if (refused >= 3 && refused % 10'000 != 0) return;
-  base::log_warn("refused {} from rank {}: it fits no memory of this node ({} refused so far)", handler.name,
-                 header.origin, refused + 1);
+  base::log_warn("refused {} from rank {}: this node has no such memory, lock, group or request ({} refused so far)",
+                 handler.name, header.origin, refused + 1);
 }
 
 // What another server says: one-way, executed at once, counted by its link.

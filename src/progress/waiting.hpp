@@ -70,9 +70,9 @@ class Waiting {
     return false;
   }
 
-  /// Some glances, about a microsecond, unless the one who is waited for needs this core. For a lock's waiter: it is
-  /// not counted among those who spin, as to be counted off is a locked instruction between the awaited store and the
-  /// caller, 20 of 230 ns of a hand-over.
+  /// Some glances, about a microsecond, unless the one who is waited for needs this core. For a lock's waiter, who is
+  /// not counted among those who spin: leaving that count is a locked instruction after the awaited store, 20 of a
+  /// hand-over's 230 ns.
   template <typename Ready>
   bool linger(Ready ready) const {
     for (int i = 0; i < kFirstGlances && !neighbour_.answers(); ++i) {

@@ -8,7 +8,7 @@
 // Invariants:
 //  1. A granule of the pool belongs to at most one segment; `end_of_granule_` holds its segment's end, or 0.
 //  2. What `contains` grants belongs to no other segment until the last `Pin` taken before is gone, and the last
-//  landing begun under one.
+//     landing begun under one.
 //  3. A failed allocation leaves nothing behind on any rank, and every member gets the same answer.
 //  4. Memory is zero when it is handed out, whatever was written to its addresses since it was last given back.
 //
@@ -60,7 +60,8 @@ struct RemoteRegion {
 };
 
 /// Which addresses lie in live segments of this node, for as long as its table lives. Whoever asks at each operation
-/// keeps a copy among his own words: what follows a copy of some KiB waits for its stores, load by load.
+/// keeps a copy in an object of its own: that is one dependent load less, and after a put of some KiB each load waits
+/// behind the put's stores.
 class Reach {
  public:
   Reach(std::uintptr_t pool_base, std::size_t pool_bytes, const std::atomic<std::uintptr_t>* end_of_granule)

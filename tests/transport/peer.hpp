@@ -1,7 +1,8 @@
 // What a peer of a transport test can do, apart from how peers exist: in threads, in processes, in the simulator.
 //
 // A test is written once, as what one peer does; a PeerGroup runs it for each. EXPECT_ and ASSERT_ work in the body,
-// wherever it runs. SPDX-License-Identifier: Apache-2.0
+// wherever it runs.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <functional>

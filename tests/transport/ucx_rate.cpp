@@ -4,8 +4,8 @@
 //   ucx_rate [NAME=VALUE …]
 //
 // The names are UCX's without UCX_; they are given to the bare side in place of its own defaults (TLS=tcp
-// NET_DEVICES=lo), so that settings can be compared with those that the transport chose. SPDX-License-Identifier:
-// Apache-2.0
+// NET_DEVICES=lo), so that settings can be compared with those that the transport chose.
+// SPDX-License-Identifier: Apache-2.0
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>

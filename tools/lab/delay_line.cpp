@@ -9,8 +9,7 @@
 //
 // Invariants:
 //  1. All frames are delayed alike, so the queue's order is the order of their times, and no pair of hosts sees its
-//  frames
-//     out of order.
+//     frames out of order.
 //  2. What the queue holds is bounded (kMostQueuedBytes). When it is full nothing is read, and the devices' own queues
 //     drop what does not fit: as any switch does.
 // SPDX-License-Identifier: Apache-2.0

@@ -12,8 +12,7 @@
 // Invariants:
 //  1. Nothing is sent before the launch: the node's part is complete.
 //  2. The counts of writes that are summed do not change from a member's arrival to the gate
-//  (progress/write_counts.hpp), so that
-//     "as many applied as issued" means all of them.
+//     (progress/write_counts.hpp), so that "as many applied as issued" means all of them.
 //  3. When it is over every message that other nodes will ever send for it has been taken.
 //
 // Threads: the server's.

@@ -93,6 +93,8 @@ class Algorithm {
   /// What the next one in the queue sent with its enqueue, as far as it is known here; for holders.
   virtual Bytes successor_payload(const LockId&) { return {}; }
 
+  /// What another rank or server says of the lock; never waits. False: nobody of ours says this, or sending on failed,
+  /// which ends the job.
   virtual bool hear(const LockId& lock, const LockBody& body, ByteView payload, Voice voice) = 0;
   virtual progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload,
                                    progress::Request& request) = 0;

@@ -18,18 +18,16 @@
 //
 // Invariants:
 //  1. A place is resolved when the tail was set back from it, or when the place behind it was granted. A member's
-//  places
-//     are granted in order, so when turn t+1 is granted turn t is resolved: two `next` words are enough, and the
-//     generation in the tail keeps a late "free" of turn t from freeing turn t+1.
+//     places are granted in order, so when turn t+1 is granted turn t is resolved: two `next` words are enough, and
+//     the generation in the tail keeps a late "free" of turn t from freeing turn t+1.
 //  2. `next` is written by exchange or compare-and-swap, once by the releaser or the linker: one of them sees the
-//  other.
+//     other.
 //  3. Only the member's current holder or waiter changes `turn`. A waiter that gave up leaves its place (`abandoned`);
 //     the member may take it up again, or the grant finds it so, and passes on. Where the set carries payloads it is
 //     not taken up: the one before has the payload of who left it. The member waits until it has been passed on, and
 //     takes a new one.
 //  4. A payload lies in the member's line (room 0: received or released; rooms 1, 2: the successor's, by turn) before
-//  the
-//     word that tells of it is written.
+//     the word that tells of it is written.
 //
 // The same instructions, in this process or in the home's server, execute everything on a word: CPU-atomic.
 // Threads: any; `answer` in the server's.

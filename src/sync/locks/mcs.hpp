@@ -7,8 +7,7 @@
 //                         line      [state][turn][next of even turns][next of odd turns][from]   per rank that used it
 //
 //                       free                                 contended
-//   acquire at home     1 compare-and-swap                   1 and 1 swap, 1 link (a message where the one before is
-//   remote)
+//   acquire at home     1 compare-and-swap                   1 and 1 swap, 1 link (a message if the one before is away)
 //           elsewhere   1 round trip                         1 round trip, 1 link from the home's server
 //   ... by_cas          1 round trip                         1 + how often others came in between, 1 link of its own
 //   release at home     1 compare-and-swap                   1 message, the grant (none to a rank of the same node)

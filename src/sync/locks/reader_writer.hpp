@@ -2,8 +2,7 @@
 // itself.
 //
 // Papers: thesis, 5.2 and mpi2-passive, section 4 (shared and exclusive locks) for what is asked for; the queue of
-// nodes with grants that are called back, and the alternation of phases, are the project's own step (design, section
-// 4).
+// nodes with grants that are called back, and the alternation of phases, are the project's own step.
 //
 // A node's words (one cache line):
 //
@@ -16,10 +15,10 @@
 //   shared, grant is here     1 compare-and-swap           the same; none of it is a message
 //           no grant          1 round trip                 the same, later
 //   sole                      1 round trip                 the same, later; one call-back per node that shares (none
-//   for
-//                                                          those admitted while writers wait: their grant says so)
-//   release, shared           1 compare-and-swap           1 one-way message, by the last of a node that was called
-//   back
+//                                                          for nodes admitted while a writer waited: their grant says
+//                                                          that it ends by itself)
+//   release, shared           1 compare-and-swap           1 one-way message, by the last reader of a node that was
+//                                                          called back
 //            sole             1 one-way message            the same; hand-off is 2 messages: the home decides the phase
 //   in a job of one node: 1 compare-and-swap shared, 2 sole
 //

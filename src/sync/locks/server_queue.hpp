@@ -2,8 +2,7 @@
 //
 // Paper: thesis, 5.1.1; mpi2-passive, section 4.1 (the thread-based design).
 //
-// The word, at home: holder   rank + 1 of the last one that got it: written by the server, for the message about a
-// death
+// The word, at home: holder   rank + 1 of the last one that got it; written by the server, to be named after a death
 //
 // The queue is the server's own memory, and only while somebody holds the lock or a payload is kept:
 //

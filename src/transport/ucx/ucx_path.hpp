@@ -3,7 +3,8 @@
 // Threads: the owning worker's.
 // Invariants: (1) a path lives as long as its worker, and so does its UCX endpoint: a ReplyPath that was kept never
 // points to freed memory, also when the peer has died; (2) at most one flush is under way per path: UCX counts them in
-// 8 bits of the endpoint. SPDX-License-Identifier: Apache-2.0
+// 8 bits of the endpoint.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <ucp/api/ucp_def.h>
