@@ -127,6 +127,27 @@ WORLD_TEST_ON(Bulk, ManyAtOnceAndWaitedForInAnotherOrder, kShapes) {
   EXPECT_OK(g.free(*memory));
 }
 
+// Nobody moves a rank's messages while it waits at a barrier, so a started put's payload has left before.
+WORLD_TEST_ON(Bulk, StartedPutsAreThereAfterABarrier, kShapes) {
+  const auto ranks = static_cast<std::size_t>(g.size());
+  const auto memory = g.allocate(kSlot);
+  ASSERT_TRUE(memory.ok());
+  const Rank far{static_cast<int>((index(g.rank()) + 1) % ranks)};
+  const std::size_t before = (index(g.rank()) + ranks - 1) % ranks;
+  std::vector<std::byte> data;
+  for (std::size_t round = 0; round < 4; ++round) {
+    const std::size_t bytes = kBulkSizes[1 + round];
+    EXPECT_OK(g.barrier());  // the connections stand, and the last round's data has been looked at
+    data = filled(index(g.rank()) * 10 + round, bytes);
+    Handle handle;
+    EXPECT_OK(g.start_put(data.data(), memory->on(far), bytes, far, round % 2 == 0 ? &handle : nullptr));
+    EXPECT_OK(g.barrier());
+    EXPECT_EQ(std::memcmp(memory->local(), filled(before * 10 + round, bytes).data(), bytes), 0) << bytes;
+    EXPECT_OK(round % 2 == 0 ? g.wait(handle) : g.wait_implicit());
+  }
+  EXPECT_OK(g.free(*memory));
+}
+
 // Several are under way together; those that overlap land in program order, whatever lands meanwhile.
 WORLD_TEST_ON(Bulk, OverlappingOnesLandInTheirOrder, kShapes) {
   constexpr std::size_t kPuts = 7;

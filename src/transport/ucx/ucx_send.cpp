@@ -187,6 +187,10 @@ Result<Sent> UcxWorker::start_flush(Path& path) {
     request = ucp_ep_flush_nbx(path.endpoint, &param);
   }
   Result<Sent> flushed = started(request, operation, "flush");
+  if (flushed.ok() && *flushed == Sent::done && !path.bulk_under_way.empty()) {
+    path.marker_left = true;  // UCX took it at once, but payloads that were announced before it have yet to leave
+    flushed = Sent::pending;
+  }
   path.flushing = flushed.ok() && *flushed == Sent::pending;
   return flushed;
 }
