@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "launch/launcher_signs.hpp"
 #include "launch/node_launch.hpp"
@@ -54,11 +57,22 @@ class ProcessConnection {
     return client_.get();
   }
   unsigned next_job() { return jobs_++; }
+  /// Until the job has been left in order the process's end is a death, also if its exit code is 0.
+  void joined() { ++open_jobs_; }
+  void left() { --open_jobs_; }
+  /// What that death's message is.
+  void set_last_words(std::string line) { last_words_ = std::move(line); }
 
  private:
   // A child that was forked without exec is not the rank, and must not say so.
   void say_finalize() {
-    if (::getpid() == owner_ && !mpi_took_over()) client_->finalize();
+    if (::getpid() != owner_ || mpi_took_over()) return;
+    if (open_jobs_ == 0) return client_->finalize();
+    if (!last_words_.empty()) tell(last_words_);
+    // The launcher kills at once what has not been passed on by then: this rank's words, or those of the one that speaks.
+    os::Word never{0};
+    host_->wait(never, 0, last_words_.empty() ? kFollow_ns : kFollow_ns / 10);
+    client_->abort(1);
   }
 
   std::unique_ptr<os::Host> host_ = os::make_real_host();
@@ -66,12 +80,21 @@ class ProcessConnection {
   std::unique_ptr<Pmi1Client> client_;
   pid_t owner_ = 0;
   unsigned jobs_ = 0;  ///< ranks join jobs in the same order, so the number keeps their keys apart
+  std::atomic<int> open_jobs_{0};
+  std::string last_words_;  ///< empty where another rank tells why the job ends
 };
 
 class Pmi1Launch final : public NodeLaunch {
  public:
   explicit Pmi1Launch(os::Host& host) : NodeLaunch(host) {}
-  ~Pmi1Launch() override { liveness_.reset(); }
+  ~Pmi1Launch() override {
+    if (liveness_ && health().ok()) {
+      announce();
+      ProcessConnection::of_this_process().set_last_words(
+          fmt::format("rank {} ended without leaving the job; the job ends", me_));
+    }
+    liveness_.reset();
+  }
 
   Status start(const base::Config& config) {
     const LauncherSigns signs = LauncherSigns::now();
@@ -87,7 +110,9 @@ class Pmi1Launch final : public NodeLaunch {
     client_ = *client;
     job_ = connection.next_job();
     GRAPNEL_TRY(meet(config, static_cast<Rank>(me_), size));
-    return watch([this](const std::string& why) { end_job(1, why); }, {client_->number(), mpi_took_over});
+    GRAPNEL_TRY(watch([this](const std::string& why) { end_job(1, why); }, {client_->number(), mpi_took_over}));
+    connection.joined();
+    return {};
   }
 
   std::string description() const override { return "pmi-1 (mpiexec)"; }
@@ -140,6 +165,7 @@ class Pmi1Launch final : public NodeLaunch {
     // The watcher stays until everybody is here: a death before that must still end the job.
     GRAPNEL_TRY(fence());
     liveness_.reset();
+    ProcessConnection::of_this_process().left();
     return {};
   }
 

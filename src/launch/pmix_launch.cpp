@@ -124,13 +124,16 @@ class PmixLaunch final : public NodeLaunch {
 
   ~PmixLaunch() override {
     stop_watching();
-    if (initialized_) PMIx_Finalize(nullptr, 0);
+    // Who goes without `finalize` has died for the others. Told that it left in order, the launcher would let those of
+    // other nodes wait for it for ever.
+    if (initialized_ && !(joined_ && job_size_ > 1)) PMIx_Finalize(nullptr, 0);
   }
 
   Status start(const base::Config& config) {
     GRAPNEL_TRY(connect());
     GRAPNEL_TRY(meet(config, static_cast<Rank>(me_.rank), job_size_));
     GRAPNEL_TRY(watch([this](const std::string& why) { end_job(1, why, why); }));
+    joined_ = true;
     return hear_of_the_servers_end();
   }
 
@@ -251,6 +254,7 @@ class PmixLaunch final : public NodeLaunch {
   int job_size_ = 0;
   std::string launcher_;
   bool initialized_ = false;
+  bool joined_ = false;  ///< what `start` does has been done
   std::size_t handler_ = 0;
   bool handler_registered_ = false;
 };

@@ -6,6 +6,7 @@ kill_test.py --tool BIN/grapnel --probe BIN/runtime_probe [--kills 15] [--seed N
 import os
 import random
 import re
+import shutil
 import signal
 import sys
 import time
@@ -39,6 +40,31 @@ class BusyKill(run_test.Kill):
             with self.subTest(number=number, seed=seed, how=how, ranks=ranks, nodes=nodes, victim=victim):
                 self.one_kill(how, ranks, nodes, victim, dice.random() * 0.2)
 
+    def test_a_rank_that_ends_well_without_leaving(self):
+        for ranks, nodes in ((2, 1), (2, 2), (3, 3), (5, 2)):
+            with self.subTest(ranks=ranks, nodes=nodes):
+                job = self.start("-n", ranks, "--nodes", nodes, "--", run_test.OPTIONS.probe, "abandon")
+                code, err = self.finish(job)
+                self.assertNotEqual(code, 0, err)
+                told = [line for line in err.splitlines() if line.startswith("grapnel run:")]
+                self.assertEqual(len(told), 1, err)
+                self.assertRegex(told[0], r"rank 0 exited with code 0 but did not leave the job; the job ends$")
+
+    def test_the_same_under_other_launchers(self):
+        for name, more in (("mpiexec.mpich", []), ("mpirun.openmpi", ["--oversubscribe"])):
+            launcher = shutil.which(name)
+            if launcher is None:
+                print(f"skipped: a rank that ends well without leaving, under {name}: it is not here", file=sys.stderr)
+                continue
+            for ranks, nodes in ((2, 1), (3, 3)):
+                with self.subTest(launcher=name, ranks=ranks, nodes=nodes):
+                    self.environment["GRAPNEL_NODES"] = str(nodes)
+                    job = self.start("-n", ranks, run_test.OPTIONS.probe, "abandon", launcher=[launcher] + more)
+                    code, err = self.finish(job)
+                    self.assertNotEqual(code, 0, err)
+                    self.assertRegex(err, r"rank 0 ended without leaving the job|process rank 0 .*|rank 0 died")
+                    self.remove_folder_of_mpirun()
+
     def test_ranks_that_come_and_go(self):
         dice = random.Random(run_test.OPTIONS.seed)
         endings = []
@@ -70,8 +96,9 @@ class BusyKill(run_test.Kill):
 
 
 def load_tests(loader, _tests, _pattern):
-    names = ("BusyKill.test_random_kills", "BusyKill.test_ranks_that_come_and_go")
-    return loader.loadTestsFromNames(names, sys.modules[__name__])
+    names = ("test_random_kills", "test_ranks_that_come_and_go", "test_a_rank_that_ends_well_without_leaving",
+             "test_the_same_under_other_launchers")
+    return loader.loadTestsFromNames([f"BusyKill.{name}" for name in names], sys.modules[__name__])
 
 
 if __name__ == "__main__":

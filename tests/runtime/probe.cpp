@@ -1,7 +1,8 @@
 // A rank that stays busy in some way until it is ended, or comes and goes: what the kill tests kill.
 //
-//   runtime_probe stay HOW | leave
+//   runtime_probe stay HOW | leave | abandon
 //
+// `abandon`: rank 0 ends well without leaving the job, and the others wait for it at a barrier.
 // It prints "ready RANK PID" when it has begun. Calls that fail because another rank died are left to the launcher's
 // message; the rank then waits to be ended.
 #include <unistd.h>
@@ -67,8 +68,9 @@ Status one_round(Runtime& g, const std::string& how, const grapnel::Memory& memo
 
 int main(int argc, char** argv) {
   const bool stays = argc == 3 && std::strcmp(argv[1], "stay") == 0;
-  if (!stays && (argc != 2 || std::strcmp(argv[1], "leave") != 0)) {
-    std::fprintf(stderr, "usage: runtime_probe stay HOW | leave\n");
+  const bool abandons = argc == 2 && std::strcmp(argv[1], "abandon") == 0;
+  if (!stays && !abandons && (argc != 2 || std::strcmp(argv[1], "leave") != 0)) {
+    std::fprintf(stderr, "usage: runtime_probe stay HOW | leave | abandon\n");
     return 2;
   }
   auto started = Runtime::start();
@@ -82,6 +84,7 @@ int main(int argc, char** argv) {
   if (!memory || !g.create_locks(1).ok() || !g.barrier().ok()) return 1;
   std::printf("ready %zu %d\n", grapnel::index(g.rank()), static_cast<int>(::getpid()));
   std::fflush(stdout);
+  if (abandons) return grapnel::index(g.rank()) == 0 || g.barrier().ok() ? 0 : 1;
   if (!stays) return g.finish().ok() ? 0 : 1;
   while (one_round(g, argv[2], *memory, block).ok()) {
   }
