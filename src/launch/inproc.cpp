@@ -26,7 +26,7 @@ class InprocLaunch : public Launch {
       : world_(world),
         rank_(rank),
         host_(host),
-        node_memory_(ByteSpan(static_cast<std::byte*>(share().memory.address()), NodeMemory::kBytes)) {}
+        node_memory_(ByteSpan(static_cast<std::byte*>(share().memory.address()), share().memory.bytes())) {}
 
   Rank rank() const override { return rank_; }
   int size() const override { return world_.options_.ranks; }
@@ -74,15 +74,18 @@ Result<std::unique_ptr<InprocWorld>> InprocWorld::create(const InprocOptions& op
                   fmt::format("a world of {} ranks on {} nodes; both begin at 1", options.ranks, options.nodes));
   }
   std::unique_ptr<InprocWorld> world(new InprocWorld(options));
-  for (NodeShare& share : world->shares_) GRAPNEL_TRY(world->make_node_share(share));
+  for (std::size_t node = 0; node < world->shares_.size(); ++node) {
+    const std::size_t bytes = NodeMemory::bytes_for(world->nodes_, NodeId{static_cast<int>(node)});
+    GRAPNEL_TRY(world->make_node_share(world->shares_[node], bytes));
+  }
   return world;
 }
 
-Status InprocWorld::make_node_share(NodeShare& share) const {
+Status InprocWorld::make_node_share(NodeShare& share, std::size_t bytes) const {
   // A sparse file is zero without being written, so a small test does not pay for 8 MiB.
-  auto file = os::create_shared_file("grapnel-node", NodeMemory::kBytes);
+  auto file = os::create_shared_file("grapnel-node", bytes);
   if (!file) return file.status();
-  auto memory = os::Mapping::create(*file, NodeMemory::kBytes);
+  auto memory = os::Mapping::create(*file, bytes);
   if (!memory) return memory.status();
   share.memory = *std::move(memory);
   auto pool = os::AddressPool::reserve(0, options_.pool_bytes);

@@ -63,7 +63,7 @@ class InprocWorld {
   };
 
   explicit InprocWorld(const InprocOptions& options);
-  Status make_node_share(NodeShare& share) const;
+  Status make_node_share(NodeShare& share, std::size_t bytes) const;
   Status health() const;
   /// True when the caller was the last one in; the fence is then complete.
   bool arrive(std::uint32_t& generation_seen);

@@ -45,9 +45,17 @@ std::vector<std::size_t> places_in_nodes(const NodeMap& nodes);
 
 /// The small memory that the ranks of a node share for the runtime's own words; zero at start. Layers carve their parts
 /// in the same order in every rank (the order of construction in `runtime`), so each finds the same words.
+///
+///   what                                   bytes, of `local` ranks of the node, `size` of the job, `nodes`
+///   barriers, stripes, ranges, the rest    under 6 MiB (fixed tables; the ranges' map is bounded, too)
+///   inboxes (sync/letters.cpp)             2 MiB, or local · 16 KiB where that is more
+///   notifications                          local · size · 4
+///   counts of writes                       local · nodes · 8
+///   landings                               size · 2 · sizeof(Slot)
 class NodeMemory {
  public:
-  static constexpr std::size_t kBytes = 8 * 1024 * 1024;
+  /// Enough for the table above. A layer that carves more by rank has its line there and its term here.
+  static std::size_t bytes_for(const NodeMap& nodes, NodeId node);
 
   explicit NodeMemory(ByteSpan bytes) : bytes_(bytes) {}
   /// `count` objects at a cache line of their own. They must be usable as zero bytes (atomics, plain structures).

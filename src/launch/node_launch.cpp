@@ -30,6 +30,7 @@ std::optional<std::string> text_from(base::Decoder& decoder) {
 Bytes Introduction::encode() const {
   base::Encoder encoder;
   encoder.put_string(view_of(machine)).put_string(view_of(mailbox_name)).put_string(view_of(listener_name)).put(secret);
+  encoder.put(virtual_nodes);
   return encoder.take();
 }
 
@@ -39,10 +40,11 @@ Result<Introduction> Introduction::decode(ByteView bytes) {
   const auto mailbox_name = text_from(decoder);
   const auto listener_name = text_from(decoder);
   const auto secret = decoder.get<std::uint64_t>();
-  if (!secret || !machine || !mailbox_name || !listener_name) {
+  const auto virtual_nodes = decoder.get<int>();
+  if (!secret || !virtual_nodes || !machine || !mailbox_name || !listener_name) {
     return Status(Code::refused, "a rank's introduction cannot be read: are all ranks one version of Grapnel?");
   }
-  return Introduction{*machine, *mailbox_name, *listener_name, *secret};
+  return Introduction{*machine, *mailbox_name, *listener_name, *secret, *virtual_nodes};
 }
 
 void tell(std::string_view text) {
@@ -55,7 +57,8 @@ Status NodeLaunch::meet(const base::Config& config, Rank me, int size) {
   rank_ = me;
   auto doors = Doors::open();
   if (!doors) return doors.status();
-  const Introduction mine{os::machine_identity(), doors->mailbox_name, doors->listener_name, os::random_u64()};
+  const Introduction mine{os::machine_identity(), doors->mailbox_name, doors->listener_name, os::random_u64(),
+                          config.nodes};
   GRAPNEL_TRY(publish(kIntroductionKey, mine.encode()));
   GRAPNEL_TRY(fence());
   std::vector<Introduction> everybody;
@@ -71,11 +74,19 @@ Status NodeLaunch::meet(const base::Config& config, Rank me, int size) {
 
 Status NodeLaunch::settle(const base::Config& config, const std::vector<Introduction>& everybody, Doors doors) {
   std::vector<std::string> machines;
-  for (const Introduction& introduction : everybody) machines.push_back(introduction.machine);
+  for (const Introduction& introduction : everybody) {
+    if (introduction.virtual_nodes != everybody.front().virtual_nodes) {
+      return {
+          Code::invalid_argument,
+          fmt::format("GRAPNEL_NODES must be alike in all ranks of a job; rank {} has {}, rank 0 {}",
+                      &introduction - everybody.data(), introduction.virtual_nodes, everybody.front().virtual_nodes)};
+    }
+    machines.push_back(introduction.machine);
+  }
   nodes_ = make_node_map(machines, config.nodes);
   job_secret_ = everybody.front().secret;
 
-  NodeLink::Plan plan{rank_, {}, job_secret_, config.pool_bytes};
+  NodeLink::Plan plan{rank_, {}, job_secret_, config.pool_bytes, NodeMemory::bytes_for(nodes_, node())};
   for (const Rank rank : nodes_.ranks_of[index(node())]) {
     const Introduction& introduction = everybody[index(rank)];
     plan.ranks.push_back({rank, introduction.mailbox_name, introduction.listener_name});

@@ -22,6 +22,7 @@ struct Introduction {
   std::string mailbox_name;
   std::string listener_name;
   std::uint64_t secret = 0;  ///< rank 0's becomes the job's
+  int virtual_nodes = 0;     ///< GRAPNEL_NODES as this rank has it; all must, or they would see different nodes
 
   Bytes encode() const;
   static Result<Introduction> decode(ByteView bytes);

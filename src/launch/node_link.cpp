@@ -114,16 +114,16 @@ Status NodeLink::share_memory() {
     if (!file) return about(plan_.ranks.front().rank, file.status());
     return map_memory(*file);
   }
-  auto file = os::create_shared_file("grapnel-node", NodeMemory::kBytes);
+  auto file = os::create_shared_file("grapnel-node", plan_.node_memory_bytes);
   if (!file) return file.status();
-  GRAPNEL_TRY(os::check_memory_available(NodeMemory::kBytes));
-  GRAPNEL_TRY(os::reserve_shared_file(*file, 0, NodeMemory::kBytes));
+  GRAPNEL_TRY(os::check_memory_available(plan_.node_memory_bytes));
+  GRAPNEL_TRY(os::reserve_shared_file(*file, 0, plan_.node_memory_bytes));
   for (const Liveness::Peer& peer : peers_) GRAPNEL_TRY(send_descriptor(peer.rank, kNodeMemoryTag, *file));
   return map_memory(*file);
 }
 
 Status NodeLink::map_memory(const os::Descriptor& file) {
-  auto mapping = os::Mapping::create(file, NodeMemory::kBytes);
+  auto mapping = os::Mapping::create(file, plan_.node_memory_bytes);
   if (!mapping) return mapping.status();
   mapping_ = std::move(*mapping);
   memory_ = std::make_unique<NodeMemory>(ByteSpan(static_cast<std::byte*>(mapping_.address()), mapping_.bytes()));

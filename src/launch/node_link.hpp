@@ -54,6 +54,7 @@ class NodeLink {
     std::vector<Neighbour> ranks;  ///< all ranks of the node, me too; [0] is the leader
     std::uint64_t job_secret = 0;
     std::size_t pool_bytes = 0;
+    std::size_t node_memory_bytes = 0;
   };
 
   /// Collective over the node's ranks. Errors: timed_out naming who did not come, peer_dead, no_memory, unavailable

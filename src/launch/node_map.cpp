@@ -71,6 +71,13 @@ std::vector<std::size_t> places_in_nodes(const NodeMap& nodes) {
   return places;
 }
 
+std::size_t NodeMemory::bytes_for(const NodeMap& nodes, NodeId node) {
+  constexpr std::size_t kFixed = 8 * base::kMiB, kInbox = 20 * base::kKiB, kLandings = 64;
+  const std::size_t local = nodes.ranks_of[index(node)].size(), size = nodes.node_of.size();
+  const std::size_t wanted = kFixed + local * (kInbox + 4 * size + 8 * nodes.node_count()) + size * kLandings;
+  return base::round_up(wanted, std::size_t{4096});
+}
+
 void* NodeMemory::carve_bytes(std::size_t bytes) {
   const std::size_t rounded = base::round_up(bytes, base::kCacheLineBytes);
   GRAPNEL_CHECK(rounded >= bytes && rounded <= bytes_.size() - used_,

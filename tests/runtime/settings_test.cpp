@@ -40,6 +40,18 @@ TEST(Settings, ThoseOfANodesRanksToo) {
   EXPECT_GE(told([](base::Config& config) { config.stats = true; }, 1), 1);
 }
 
+// A node's memory grows with its ranks and the job's: 359 on one node were too many once.
+TEST(Settings, AJobMayHaveManyRanks) {
+  for (const auto& [ranks, nodes] : {std::pair{400, 1}, std::pair{600, 3}}) {
+    const auto outcome = sim::run_world({.ranks = ranks, .nodes = nodes}, [&](sim::RankWorld& me) {
+      auto started = runtime::assemble(foundation_of(me));
+      if (!started.ok()) return ADD_FAILURE() << started.status().to_string(), void();
+      EXPECT_OK((*started)->finish());
+    });
+    EXPECT_TRUE(outcome.ok()) << outcome.report;
+  }
+}
+
 TEST(Settings, OthersMayDiffer) {
   EXPECT_EQ(told([](base::Config& config) { config.spin_ns = 0; }), 0);
   EXPECT_EQ(told([](base::Config& config) { config.fence = base::FenceKind::serial; }), 0);

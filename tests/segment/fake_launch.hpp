@@ -30,9 +30,9 @@ class FakeWorld {
   FakeWorld(int ranks, int nodes, std::size_t pool_bytes = std::size_t{8} << 30)
       : node_map_(launch::make_node_map(std::vector<std::string>(static_cast<std::size_t>(ranks), "machine"), nodes)) {
     for (std::size_t node = 0; node < node_map_.node_count(); ++node) {
-      auto file = os::create_shared_file("fake-node", launch::NodeMemory::kBytes);
-      shares_.push_back(
-          {*os::Mapping::create(*file, launch::NodeMemory::kBytes), *os::AddressPool::reserve(0, pool_bytes)});
+      const std::size_t bytes = launch::NodeMemory::bytes_for(node_map_, NodeId{static_cast<int>(node)});
+      auto file = os::create_shared_file("fake-node", bytes);
+      shares_.push_back({*os::Mapping::create(*file, bytes), *os::AddressPool::reserve(0, pool_bytes)});
     }
   }
 
@@ -89,7 +89,7 @@ class FakeLaunch final : public launch::Launch, public launch::Exchange {
       : world_(world),
         rank_(rank),
         memory_(ByteSpan(static_cast<std::byte*>(world.node(node_of(rank)).memory.address()),
-                         launch::NodeMemory::kBytes)) {}
+                         world.node(node_of(rank)).memory.bytes())) {}
 
   bool lose_next_descriptor = false;
   int exchanges = 0;
