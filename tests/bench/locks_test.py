@@ -9,6 +9,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "harness"))
+import skips  # noqa: E402
+
 PROGRAM = pathlib.Path(sys.argv.pop(1))
 PLOT = pathlib.Path(__file__).resolve().parents[2] / "bench" / "plots" / "plot.py"
 KIND = "cohort"
@@ -92,4 +95,4 @@ class LocksTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    skips.main(sys.argv[1:])

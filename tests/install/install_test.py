@@ -8,9 +8,13 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "harness"))
+import skips  # noqa: E402
 
 BUILD, SOURCE = Path(os.environ["GRAPNEL_BUILD"]), Path(os.environ["GRAPNEL_SOURCE"])
 MPI, LAUNCHER = os.environ.get("GRAPNEL_MPI"), os.environ.get("GRAPNEL_MPI_LAUNCHER")
@@ -110,4 +114,4 @@ class InstallTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    skips.main(sys.argv[1:])

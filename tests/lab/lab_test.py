@@ -18,6 +18,9 @@ from network import kernel_has_netem
 from place import Place, processes_in, same_process
 
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "harness"))
+import skips  # noqa: E402
+
 BUILD = None
 HOSTS = 3
 
@@ -331,7 +334,7 @@ def main():
     options, rest = parser.parse_known_args()
     BUILD = options.bin.resolve()
     skip_unless_permitted()
-    unittest.main(argv=[sys.argv[0], *rest])
+    skips.main(rest)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,10 @@ import tempfile
 import time
 import unittest
 import uuid
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "harness"))
+import skips  # noqa: E402
 
 OPTIONS = argparse.Namespace()
 MARK = "GRAPNEL_TEST_MARK"
@@ -115,7 +119,4 @@ class Case(unittest.TestCase):
 
 def main(parser):
     _, rest = parser.parse_known_args(namespace=OPTIONS)
-    run = unittest.main(module="__main__", argv=[sys.argv[0]] + rest, exit=False)
-    for test, reason in run.result.skipped:
-        print(f"skipped: {test.id()}: {reason}", file=sys.stderr)
-    sys.exit(0 if run.result.wasSuccessful() else 1)
+    skips.main(rest)

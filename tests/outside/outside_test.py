@@ -16,10 +16,11 @@ import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "lab")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "lab"), str(HERE.parent / "harness")]
 
 import laboratory  # noqa: E402
 import programs  # noqa: E402
+import skips  # noqa: E402
 from execution import marked  # noqa: E402
 from judge import FAILED, PASSED, Hearing, Judge  # noqa: E402
 
@@ -320,6 +321,8 @@ class RunningOnHosts(Folder):
             laboratory.network.check_permitted()
         except laboratory.LabError as error:
             self.skipTest(str(error))
+        if not laboratory.MPIS:
+            self.skipTest("neither Open MPI's mpirun nor MPICH's hydra is installed")
         self.lab = laboratory.Laboratory(3, build=OPTIONS.bin)
         self.addCleanup(self.lab.down)
 
@@ -356,7 +359,7 @@ def main():
     parser.add_argument("--bin", type=lambda text: Path(text).resolve(), required=True, help="the build folder")
     parser.add_argument("--compiler", default="cc")
     OPTIONS, rest = parser.parse_known_args()
-    unittest.main(argv=[sys.argv[0], *rest])
+    skips.main(rest)
 
 
 if __name__ == "__main__":

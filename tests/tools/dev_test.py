@@ -1,4 +1,6 @@
+import os
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -67,6 +69,21 @@ skipped: Case.test: no root
                 "  skipped: no such machine (1 times)",
             ],
         )
+
+
+    def test_a_skip_is_printed_with_its_reason(self):
+        program = """import unittest, skips
+class Case(unittest.TestCase):
+    def test_here(self):
+        pass
+    @unittest.skip("no such\\nmachine")
+    def test_there(self):
+        pass
+skips.main()
+"""
+        answer = subprocess.run([sys.executable, "-B", "-c", program], capture_output=True, text=True, check=True,
+                                env=dict(os.environ, PYTHONPATH=str(ROOT / "tests/harness")))
+        self.assertIn("\nskipped: __main__.Case.test_there: no such machine\n", answer.stderr)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,9 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
-sys.path.insert(0, str(ROOT / "tests/lab"))
+sys.path[:0] = [str(ROOT / "tests/lab"), str(ROOT / "tests/harness")]
 
+import skips  # noqa: E402
 from laboratory import LAB, SKIPPED, Laboratory, network, skip_unless_permitted  # noqa: E402
 
 HOSTS = 3
@@ -114,7 +115,7 @@ def main():
     if not network.kernel_has_netem() and not Path("/dev/net/tun").exists():
         print("skipped: there is neither netem nor /dev/net/tun")
         sys.exit(SKIPPED)
-    unittest.main(argv=[sys.argv[0], *rest])
+    skips.main(rest)
 
 
 if __name__ == "__main__":
