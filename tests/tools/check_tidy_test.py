@@ -1,0 +1,56 @@
+import os
+import subprocess
+import sys
+import unittest
+
+from support import ROOT, TreeTest
+
+
+class CheckTidyTest(TreeTest):
+    """A repository with one changed file, and a clang-tidy-14 that is what the test says."""
+
+    def setUp(self):
+        super().setUp()
+        subprocess.run(["git", "init", "-q", self.root], check=True)
+        self.write("a.cpp", "int a;\n")
+        self.write("build/release/compile_commands.json",
+                   f'[{{"directory": "{self.root}", "file": "a.cpp", "command": "c++ -c a.cpp"}}]')
+
+    def tidy(self, seconds="60", path="/usr/bin:/bin"):
+        command = [sys.executable, "-B", ROOT / "tools/check_tidy.py", "--root", self.root,
+                   "--build", self.root / "build/release"]
+        done = subprocess.run(command, env=dict(os.environ, PATH=path, GRAPNEL_TIDY_SECONDS=seconds),
+                              capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def with_tool(self, text):
+        self.write("bin/clang-tidy-14", f"#!/bin/sh\n{text}\n")
+        (self.root / "bin/clang-tidy-14").chmod(0o755)
+        return f"{self.root / 'bin'}:/usr/bin:/bin"
+
+    def test_good_and_bad(self):
+        self.assertEqual(self.tidy(path=self.with_tool("exit 0"))[0], 0)
+        code, said = self.tidy(path=self.with_tool("echo 'a.cpp:1: bad'; exit 1"))
+        self.assertEqual(code, 1)
+        self.assertIn("a.cpp:1: bad", said)
+
+    def test_what_was_not_looked_at_is_not_good(self):
+        (self.root / "git").mkdir()
+        (self.root / "git/git").symlink_to("/usr/bin/git")
+        for how, reason in [
+            ({"path": str(self.root / "git")}, "clang-tidy-14 is not installed"),
+            ({"path": self.with_tool("exit 0"), "seconds": "0"}, "1 not reached"),
+        ]:
+            code, said = self.tidy(**how)
+            self.assertEqual(code, 1, said)
+            self.assertIn(reason, said)
+
+    def test_a_git_that_does_not_answer(self):
+        (self.root / ".git/HEAD").unlink()
+        code, said = self.tidy(path=self.with_tool("exit 0"))
+        self.assertEqual(code, 1, said)
+        self.assertIn("tidy: git ", said)
+
+
+if __name__ == "__main__":
+    unittest.main()
