@@ -27,17 +27,32 @@ class DevTest(unittest.TestCase):
             ["build", "release", "asan"],
             ["build", "--speed"],
             ["install"],
+            ["install", ""],
             ["install", "--mpi", "none"],
             ["test", "one", "two"],
+            ["test", "--ful"],
+            ["test", "--minutes", "abc"],
+            ["test", "--minutes", "-5"],
+            ["test", "--minutes", "0"],
+            ["test", "--minutes", "1440"],
             ["test", "--full", "pattern"],
             ["deps", "everything"],
             ["check", "me"],
             ["lab"],
             ["bench", "locks", "--plot"],
+            ["bench", "speed"],
+            ["bench", ""],
         ]:
             answer = dev(*words)
             self.assertEqual(answer.returncode, 2, words)
             self.assertTrue(answer.stderr, words)
+
+    def test_the_scenario_of_a_bench(self):
+        script = '. "$1/tools/dev/common.sh"; . "$1/tools/dev/run.sh"; name_scenario "${@:2}"; echo "${words[@]}"'
+        for words, named in [([], "rma"), (["--quick"], "rma --quick"), (["sync", "--quick"], "sync --quick"),
+                             (["--help"], "--help")]:
+            answer = subprocess.run(["bash", "-c", script, "dev", ROOT, *words], capture_output=True, text=True, check=True)
+            self.assertEqual(answer.stdout.strip(), named)
 
     def test_folders_of_builds(self):
         for words, folder in [

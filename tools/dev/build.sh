@@ -39,7 +39,7 @@ command_build() {
 }
 
 command_install() {
-  [ $# -gt 0 ] && [ "${1#-}" = "$1" ] || usage_error "install needs the prefix first: ./dev install PREFIX [options]"
+  [ -n "${1-}" ] && [ "${1#-}" = "$1" ] || usage_error "install needs the prefix first: ./dev install PREFIX [options]"
   local prefix=$1
   shift
   parse_build_options positional "$@"

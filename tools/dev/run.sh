@@ -16,7 +16,8 @@ command_demo() {
   (cd "$build_dir" && exec "${demo_command[@]}")
 }
 
-# run_ctest LIMIT_MINUTES ctest-arguments…: tests that have not begun by the limit count as failed.
+# run_ctest LIMIT_MINUTES ctest-arguments…: what runs at the limit is ended and fails; what has not begun by then is neither
+# run nor counted.
 run_ctest() {
   local minutes=$1 status=0
   shift
@@ -45,6 +46,15 @@ tell_worlds() {
     }' "$1" | sort >&2
 }
 
+# Minutes and pattern of ./dev test. ctest is told a time of day, so a limit is less than a day.
+check_test_words() {
+  [[ $1 =~ ^[1-9][0-9]{0,3}$ ]] && [ "$1" -lt 1440 ] || usage_error "--minutes takes a number from 1 to 1439, not '$1'"
+  local word
+  for word in "${@:2}"; do
+    [ "${word#-}" = "$word" ] || usage_error "'test' has no option '$word'"
+  done
+}
+
 command_test() {
   local full="" label="" minutes=20 words=()
   while [ $# -gt 0 ]; do
@@ -59,6 +69,7 @@ command_test() {
     esac
   done
   parse_build_options options "${words[@]}"
+  check_test_words "$minutes" "${rest[@]}"
   [ ${#rest[@]} -le 1 ] || usage_error "'test' takes one pattern, not '${rest[*]}'"
   if [ -n "$full" ]; then
     [ ${#words[@]} -eq 0 ] && [ -z "$label" ] || usage_error "'test --full' takes nothing else"
@@ -100,6 +111,16 @@ command_soak() {
 # How many tests of $build_dir have this label.
 count_tests() { ctest --test-dir "$build_dir" -N -L "^$1\$" | sed -n 's/^Total Tests: //p'; }
 
+# Sets `words` to a scenario and its options: rma where none is named. What is asked of no scenario is only help.
+name_scenario() {
+  [ $# -gt 0 ] || set -- rma
+  case $1 in
+    rma | peers | sync | locks | --help | -h) words=("$@") ;;
+    -*) words=(rma "$@") ;;
+    *) usage_error "no scenario '$1' (rma, peers, sync, locks)" ;;
+  esac
+}
+
 # Everything but --plot DIR is grapnel-bench's. The pictures are made of its JSON, also when a row falls short.
 command_bench() {
   local preset mpi cc build_dir rest plot="" json="" words=()
@@ -114,13 +135,14 @@ command_bench() {
       *) words+=("$1") && shift ;;
     esac
   done
+  name_scenario "${words[@]}"
   parse_build_options options
   install_packages build openmpi ${plot:+plot}
   build_tree
   [ -x "$build_dir/bin/grapnel-bench" ] || die "the build made no bin/grapnel-bench"
   if [ -n "$plot" ]; then
     mkdir -p "$plot" || die "cannot make the folder $plot"
-    json=${json:-$plot/${words[0]:-bench}.json}
+    json=${json:-$plot/${words[0]}.json}
     rm -f "$json"
   fi
   local outcome=0 python
