@@ -116,6 +116,12 @@ class Ends(Case):
         for arguments, code, words in (
                 (("-n", 0, "true"), 2, "at least one rank"),
                 (("-n", 2, "--nodes", 3, "true"), 2, "more virtual nodes"),
+                (("-n", 2, "--nodes", 0, "true"), 2, "a number from 1 up"),
+                (("-n", 2, "--nodes", -1, "true"), 2, "a number from 1 up"),
+                (("--timeout", 0, "true"), 2, "more than 0"),
+                (("--timeout", "nan", "true"), 2, "more than 0"),
+                (("--timeout", "inf", "true"), 2, "at most 1e9"),
+                (("--timeout", 2e9, "true"), 2, "at most 1e9"),
                 (("-n", 2, "--host", "a", "true"), 2, "no option --host"),
                 (("-x", "--", "true"), 2, "no option -x"),
                 (("no-such-program-anywhere",), 127, "no program"),

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <string>
 #include <string_view>
 
 #include "info.hpp"
@@ -10,16 +11,29 @@
 
 namespace {
 
+std::string mistake_in_nodes(const std::string& text) {
+  int nodes = 0;
+  return CLI::detail::lexical_cast(text, nodes) && nodes >= 1 ? "" : text + ": a number from 1 up";
+}
+
+// CLI::Range would take "nan", which is outside of nothing. More than this overflows what launchers count in.
+std::string mistake_in_time_limit(const std::string& text) {
+  constexpr double kLongest_s = 1e9;
+  double seconds = 0;
+  const bool good = CLI::detail::lexical_cast(text, seconds) && seconds > 0 && seconds <= kLongest_s;
+  return good ? "" : text + ": seconds, more than 0 and at most 1e9";
+}
+
 CLI::App* add_run(CLI::App& app, grapnel::tool::RunOptions& options) {
   CLI::App* run = app.add_subcommand("run", "Start a program as the ranks of a job: grapnel run -n 4 -- ./program …");
   run->add_option("-n", options.ranks, "ranks (default 1)");
-  run->add_option("--nodes", options.nodes, "split each machine into this many virtual nodes");
+  run->add_option("--nodes", options.nodes, "split each machine into this many virtual nodes")->check(mistake_in_nodes);
   run->add_flag("--label", options.label, "begin each line of output with its rank");
   run->add_flag("--mpi", options.mpi, "the program calls MPI_Init: start it with srun or mpirun");
   run->add_option("--hosts", options.hosts, "run on these hosts (a,b or a:2,b:1), with srun or mpirun");
   run->add_option("--launcher", options.launcher,
                   "hand over to this launcher (mpirun.openmpi, mpiexec.mpich, srun, …)");
-  run->add_option("--timeout", options.timeout_s, "end the job after this many seconds");
+  run->add_option("--timeout", options.timeout_s, "end the job after this many seconds")->check(mistake_in_time_limit);
   run->prefix_command();  // from the first word that is no option of ours, everything belongs to the program
   return run;
 }

@@ -24,8 +24,6 @@ int refuse(const std::string& why) {
 int run(RunOptions options) {
   if (options.command.empty()) return refuse("which program? grapnel run -n 4 -- ./program arguments…");
   if (options.ranks < 1) return refuse(fmt::format("-n {}: a job has at least one rank", options.ranks));
-  if (options.nodes < 0) return refuse(fmt::format("--nodes {}: at least 1", options.nodes));
-  if (options.timeout_s < 0) return refuse(fmt::format("--timeout {}: seconds, more than 0", options.timeout_s));
   if (needs_hand_over(options)) return hand_over(options);
   if (options.nodes > options.ranks) {
     return refuse(fmt::format("--nodes {}: more virtual nodes than the {} rank(s)", options.nodes, options.ranks));
