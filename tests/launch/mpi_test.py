@@ -285,15 +285,29 @@ class HandOver(Case):
             code, out, err = self.hand_over(launcher, "-n", 2, "--hosts", socket.gethostname(), OPTIONS.probe, "check")
             self.assertEqual((code, out.count("probe ok")), (0, 2), out + err)
 
-    def test_slurm(self):
+    def put_srun(self):
         srun = os.path.join(self.folder, "srun")
         with open(srun, "w") as file:
             file.write('#!/bin/sh\n[ "$1" = --version ] && echo slurm 22.05 && exit\necho "$GRAPNEL_NODES" "$@"; exit 9\n')
         os.chmod(srun, 0o755)
+        return srun
+
+    def test_slurm(self):
+        srun = self.put_srun()
         self.environment.update(PATH=self.folder + ":" + self.environment["PATH"], SLURM_JOB_ID="1")
         code, out, _ = self.run_job("-n", 4, "--nodes", 2, "--hosts", "a:2,b:2", "--label", "--", "prog", "-x")
         self.assertEqual((code, out), (9, "2 --mpi=pmix -n 4 --overcommit -w a,b --label prog -x\n"))
         os.unlink(srun)
+
+    def test_slurm_outside_of_its_jobs_where_there_is_nothing_else(self):
+        srun = self.put_srun()
+        self.environment["PATH"] = self.folder
+        code, out, _ = self.run_job("--mpi", "-n", 2, "--nodes", 2, "--", "prog")
+        os.unlink(srun)
+        self.assertEqual((code, out), (9, "2 --mpi=pmix -n 2 prog\n"))
+        code, _, err = self.run_job("--mpi", "-n", 2, "--", "prog")
+        self.assertEqual(code, 1)
+        self.assertIn("there is neither srun nor mpirun nor mpiexec in PATH", err)
 
     def test_mistakes(self):
         for arguments, code, words in ((("--launcher", "no-such-launcher", "true"), 127, "no program"),

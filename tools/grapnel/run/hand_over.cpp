@@ -42,10 +42,11 @@ Family family_of(const std::string& path) {
   return text.rfind("slurm", 0) == 0 ? Family::slurm : Family::open_mpi;
 }
 
-// The one that the user names; else Slurm's own inside a Slurm job; else whichever is here.
+// The one that the user names; else Slurm's own inside a Slurm job; else whichever is here, Slurm's last: outside of a
+// job it asks for an allocation first.
 Result<Launcher> choose_launcher(const RunOptions& options) {
   std::vector<std::string> names = {"mpirun", "mpirun.openmpi", "mpiexec", "mpiexec.mpich", "mpiexec.hydra"};
-  if (in_slurm()) names.insert(names.begin(), "srun");
+  names.insert(in_slurm() ? names.begin() : names.end(), "srun");
   if (!options.launcher.empty()) names = {options.launcher};
   for (const std::string& name : names) {
     const auto path = find_program(name);
