@@ -16,9 +16,6 @@ base::LogLevel level_of(const std::string& name) {
 }
 
 Result<std::shared_ptr<transport::Transport>> make_transport(const base::Config& config, const launch::Launch& launch) {
-  if (config.transport == base::TransportKind::sim) {
-    return Status(Code::unavailable, "GRAPNEL_TRANSPORT=sim joins ranks of one process; separate processes need ucx");
-  }
   auto ucx = transport::make_ucx_transport(config, launch.nodes(), launch.node(), launch.job_secret());
   if (!ucx) return ucx.status();
   return std::shared_ptr<transport::Transport>(std::move(*ucx));
@@ -29,6 +26,10 @@ Result<std::shared_ptr<transport::Transport>> make_transport(const base::Config&
 Result<Foundation> real_foundation(const Join& join) {
   auto config = base::Config::from_environment();
   if (!config) return config.status();
+  // Here and not where the transport is made, which a job of one node does not come to.
+  if (config->transport == base::TransportKind::sim) {
+    return Status(Code::unavailable, "GRAPNEL_TRANSPORT=sim joins ranks of one process; separate processes need ucx");
+  }
   base::log_set_level(level_of(config->log));
   Foundation foundation;
   foundation.config = *config;

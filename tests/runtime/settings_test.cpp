@@ -1,6 +1,7 @@
 // Ranks that were started with other settings than the rest would wait for each other for ever: they are told at once.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <functional>
 
 #include "harness/foundation.hpp"
@@ -56,6 +57,14 @@ TEST(Settings, OthersMayDiffer) {
   EXPECT_EQ(told([](base::Config& config) { config.spin_ns = 0; }), 0);
   EXPECT_EQ(told([](base::Config& config) { config.fence = base::FenceKind::serial; }), 0);
   EXPECT_EQ(told([](base::Config& config) { config.window_bytes = 256 * base::kKiB; }), 0);
+}
+
+TEST(Settings, TheTransportOfTheTestsIsRefusedInAJob) {
+  ASSERT_EQ(::setenv("GRAPNEL_TRANSPORT", "sim", 1), 0);
+  const auto foundation = runtime::real_foundation();
+  ::unsetenv("GRAPNEL_TRANSPORT");
+  ASSERT_FALSE(foundation.ok());
+  EXPECT_EQ(foundation.status().code(), Code::unavailable);
 }
 
 }  // namespace
