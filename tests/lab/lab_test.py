@@ -103,11 +103,14 @@ class Jobs(WithLab):
     def test_ranks_spread_and_settings_arrive(self):
         os.environ["GRAPNEL_OF_THE_TEST"] = "a b"
         self.addCleanup(os.environ.pop, "GRAPNEL_OF_THE_TEST")
-        for launcher in MPIS:
-            show = 'echo "$(hostname) $GRAPNEL_OF_THE_TEST $MORE"'
-            out = self.job("--launcher", launcher, "-n", 4, "--env", "MORE=1 2", "--", "sh", "-c", show)
+        os.environ["ARMCI_OF_THE_TEST"] = "c"
+        self.addCleanup(os.environ.pop, "ARMCI_OF_THE_TEST")
+        for launcher in (*MPIS, "grapnel"):
+            show = 'echo "$(hostname) $GRAPNEL_OF_THE_TEST $ARMCI_OF_THE_TEST $MORE"'
+            words = ["--launcher", launcher, "--grapnel", BUILD / "bin/grapnel", "-n", 4, "--env", "MORE=1 2"]
+            out = self.job(*words, "--", "sh", "-c", show)
             self.assertEqual(sorted(out.splitlines()),
-                             [f"{self.lab.hosts[i]} a b 1 2" for i in (0, 0, 1, 1)])
+                             [f"{self.lab.hosts[i]} a b c 1 2" for i in (0, 0, 1, 1)])
 
     def test_a_grapnel_program_sees_three_nodes(self):
         for launcher in (*MPIS, "grapnel"):
@@ -316,12 +319,16 @@ class Removal(unittest.TestCase):
             (["up", "2", "--delay", "11s"], "no delay"),
             (["up", "2", "--lab", "200"], "number from 0"),
             (["run", "--lab", "199", "--", "true"], "there is no lab 199"),
+            (["run", "--timeout", "-1", "--", "true"], "no number of seconds"),
+            (["run", "--timeout", "nan", "--", "true"], "no number of seconds"),
             (["run", "--", "true", "--launcher"], "there is no lab" if not Place(0).exists() else ""),
         ]:
             done = lab(*words)
             self.assertNotEqual(done.returncode, 0, words)
             self.assertIn(text, done.stderr)
         one = self.made()
+        for host in ("foo", "h3", "glab0-h0x"):
+            self.assertIn(f"has no host '{host}'", lab("exec", "--lab", one.number, host, "--", "true").stderr)
         self.assertIn("do not fit", one.run("-n", 9, "--per-host", 2, "--", "true").stderr)
         if not kernel_has_netem():
             self.assertIn("no netem", lab("up", 2, "--lab", one.number, "--delay", "1ms", "--wire", "bridge").stderr)

@@ -74,7 +74,7 @@ class Job:
 
     def run(self):
         """Until the launcher has ended, a signal came or time is over; answers the exit code."""
-        limit = self.options.timeout or float("inf")
+        limit = float("inf") if self.options.timeout is None else self.options.timeout
         if self.look_until(lambda: self.launcher_is_over() or self.signal, limit):
             if self.signal is None:
                 code = self.launcher.returncode

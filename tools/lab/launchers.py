@@ -13,6 +13,7 @@ LAUNCHERS = ("openmpi", "mpich", "grapnel")
 # What a user sets for a job, and Open MPI leaves at home unless it is named. Hydra takes everything along.
 PASSED_PREFIXES = ("GRAPNEL_", "ARMCI_", "COMEX_", "GA_", "MPIR_", "MPICH_", "UCX_", "ASAN_", "LSAN_", "TSAN_",
                    "UBSAN_")
+PASSED_BY_GRAPNEL = ("GRAPNEL_", "UCX_")
 PASSED_NAMES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "OMP_NUM_THREADS")
 
 
@@ -43,7 +44,11 @@ def grapnel(place, hosts, options):
     tool = options.grapnel or ROOT / "build/release/bin/grapnel"
     if not os.access(tool, os.X_OK):
         raise LabError(f"there is no {tool}: build it (./dev build), or name another one with --grapnel")
-    return [tool, "run", "-n", options.ranks, "--hosts", host_list(hosts, options.per_host), "--"]
+    # It passes on less than a job here is promised, so the ranks are given the others by a command of their own.
+    pairs = [f"{name}={os.environ[name]}" for name in passed_variables()] + options.env
+    variables = [pair for pair in pairs if not pair.startswith(PASSED_BY_GRAPNEL)]
+    return [tool, "run", "-n", options.ranks, "--hosts", host_list(hosts, options.per_host), "--",
+            *(["env", *variables] if variables else [])]
 
 
 def command_of(place, hosts, options):
