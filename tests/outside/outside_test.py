@@ -292,8 +292,17 @@ class Running(Folder):
             self.assertEqual(self.sleepers("73"), [])
 
     def test_mistakes_are_errors_of_the_caller(self):
-        for words in (["--only", "nothing"], ["-n", "0"], ["--fail-pattern", "("], ["--env", "x"]):
+        for words in (["--only", "nothing"], ["-n", "0"], ["--fail-pattern", "("], ["--env", "x"], ["--timeout", "0"],
+                      ["--timeout", "nan"], ["--timeout", "inf"], ["--mpi", "none", "--nodes", "3"]):
             self.assertEqual(self.run_all(*words)[0].returncode, 2, words)
+
+    def test_nothing_runs_when_the_report_could_not_be_written(self):
+        self.write("marks", "#!/bin/sh\ntouch ran\n")
+        for file in (self.root / "absent/report.json", self.root):
+            done = self.run_all("--json", file)[0]
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(f"--json {file}: ", done.stderr)
+        self.assertFalse((self.root / "ran").exists())
 
 
 @unittest.skipUnless(shutil.which("mpirun.openmpi"), "Open MPI is not installed")
@@ -327,15 +336,18 @@ class RunningOnHosts(Folder):
         self.addCleanup(self.lab.down)
 
     def test_programs_run_across_the_hosts(self):
-        self.write("where", "#!/bin/sh\nhostname\n")
+        self.write("where", '#!/bin/sh\ntest "$MORE" = "x y" && hostname\n')
         self.write("stays", "#!/bin/sh\nsetsid sleep 74 &\nsleep 74\n")
-        for mpi in laboratory.MPIS:
+        for mpi in (*laboratory.MPIS, "none"):
             file = self.root / "report.json"
-            words = ["-n", "6", "--mpi", mpi, "--hosts", "--lab", str(self.lab.number), "--timeout", "10", "--scripts"]
+            words = ["-n", "6", "--mpi", mpi, "--hosts", "--lab", str(self.lab.number), "--timeout", "10", "--scripts",
+                     "--env", "MORE=x y", "--grapnel", OPTIONS.bin / "bin/grapnel"]
             subprocess.run([HERE / "run", self.root, *words, "--json", file], stdout=subprocess.DEVNULL, check=False)
             rows = {row["name"]: row for row in json.loads(file.read_text())["programs"]}
             self.assertEqual(rows["where"]["verdict"], "passed", rows)
-            self.assertEqual(sorted(rows["where"]["tail"]), sorted(2 * self.lab.hosts))
+            # The launchers have something to say, too.
+            said = [line for line in rows["where"]["tail"] if line.startswith("glab")]
+            self.assertEqual(sorted(said), sorted(2 * self.lab.hosts))
             self.assertEqual(rows["stays"]["verdict"], "slow")
             self.assertTrue(self.lab.is_empty_within(5))
 
