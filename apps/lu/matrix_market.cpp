@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -135,11 +136,15 @@ class Parser {
     }
   }
 
+  /// The number behind a plus, which from_chars does not take. "+-4" stays as it is, and is refused.
+  static const char* begin_of(const std::string& word) {
+    return word.data() + (word[0] == '+' && word[1] != '-' ? 1 : 0);
+  }
+
   std::int64_t whole(const std::string& word, const char* what) {
     std::int64_t value = 0;
-    const char* begin = word.data() + (word[0] == '+' ? 1 : 0);
     const char* end = word.data() + word.size();
-    const auto [stop, error] = std::from_chars(begin, end, value);
+    const auto [stop, error] = std::from_chars(begin_of(word), end, value);
     if (error != std::errc{} || stop != end) fail("{} '{}' is not an integer", what, word);
     return value;
   }
@@ -147,9 +152,8 @@ class Parser {
   double number(const std::string& word) {
     if (field_ == Field::integer) return static_cast<double>(whole(word, "value"));
     double value = 0;
-    const char* begin = word.data() + (word[0] == '+' ? 1 : 0);
     const char* end = word.data() + word.size();
-    const auto [stop, error] = std::from_chars(begin, end, value);
+    const auto [stop, error] = std::from_chars(begin_of(word), end, value);
     if (error != std::errc{} || stop != end) fail("value '{}' is not a number that a double can hold", word);
     if (!std::isfinite(value)) fail("value '{}' is not finite", word);
     return value;
@@ -245,6 +249,9 @@ ReadResult read_matrix_market(std::istream& input, const std::string& name) {
 }
 
 ReadResult read_matrix_market_file(const std::string& path) {
+  // One can be opened, and then reads as an empty file.
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return ReadFailure{path + ": is a directory"};
   std::ifstream file(path);
   if (!file) return ReadFailure{fmt::format("{}: cannot be opened: {}", path, std::strerror(errno))};
   return read_matrix_market(file, path);

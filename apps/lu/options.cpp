@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <map>
 
 namespace lu {
@@ -19,6 +20,13 @@ constexpr std::int64_t kDefaultRows = 1024;
 
 const std::map<std::string, Layout> kLayouts = {
     {"cyclic", Layout::cyclic}, {"block", Layout::block}, {"node", Layout::node}};
+
+/// CLI11's own would take what 64 bits cannot hold, and print the largest double, all its 309 digits.
+std::string mistake_in_seed(const std::string& text) {
+  std::uint64_t seed = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  return error == std::errc{} && stop == text.data() + text.size() ? "" : text + ": a number from 0 to 2^64 - 1";
+}
 
 EarlyExit early_exit(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return {0, app.help()};
@@ -38,8 +46,9 @@ ParsedArguments parse_arguments(int argc, const char* const* argv) {
       ->check(CLI::Range(std::int64_t{1}, kMaxBlock));
   app.add_option("-d,--dist", layout, "who owns which block: cyclic (default), block or node")
       ->check(CLI::IsMember(kLayouts));
-  app.add_option("-m,--matrix", options.matrix_file, "a Matrix Market file, read by rank 0; --n may repeat its size");
-  app.add_option("-s,--seed", options.seed, "seed of the generated matrix (default 1)")->check(CLI::NonNegativeNumber);
+  app.add_option("-m,--matrix", options.matrix_file, "a Matrix Market file, read by rank 0; --n may repeat its size")
+      ->check([](const std::string& path) { return path.empty() ? "an empty name names no file" : ""; });
+  app.add_option("-s,--seed", options.seed, "seed of the generated matrix (default 1)")->check(mistake_in_seed);
   app.add_flag("--verify", options.verify, "compare the factors with LAPACK's dgetrf and compute the whole residual");
   try {
     app.parse(argc, argv);

@@ -74,6 +74,8 @@ TEST(MatrixMarket, NamesFileLineAndReason) {
       {real + "2 2 1\n1.5 1 1\n", "m:3: row '1.5' is not an integer"},
       {real + "2 2 1\n1 1 one\n", "m:3: value 'one' is not a number"},
       {real + "2 2 1\n1 1 +\n", "m:3: value '+' is not a number"},
+      {real + "2 2 1\n1 1 +-4\n", "m:3: value '+-4' is not a number"},
+      {real + "2 2 1\n+-1 1 4\n", "m:3: row '+-1' is not an integer"},
       {real + "2 2 1\n1 1 1e999\n", "m:3: value '1e999' is not a number that a double can hold"},
       {real + "2 2 1\n1 1 nan\n", "m:3: value 'nan' is not finite"},
       {real + "2 2 1\n1 1 1 1\n", "m:3: an element has 4 words here, not 3"},
@@ -97,6 +99,12 @@ TEST(MatrixMarket, AMissingFileIsNamed) {
   const ReadResult result = read_matrix_market_file("no/such/file.mtx");
   ASSERT_TRUE(std::holds_alternative<ReadFailure>(result));
   EXPECT_EQ(std::get<ReadFailure>(result).message.rfind("no/such/file.mtx: cannot be opened", 0), 0u);
+}
+
+TEST(MatrixMarket, ADirectoryIsNamed) {
+  const ReadResult result = read_matrix_market_file(LU_MATRICES);
+  ASSERT_TRUE(std::holds_alternative<ReadFailure>(result));
+  EXPECT_EQ(std::get<ReadFailure>(result).message, LU_MATRICES ": is a directory");
 }
 
 TEST(MatrixMarket, TheShippedMatrixNeedsNoPivoting) {

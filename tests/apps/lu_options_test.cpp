@@ -29,14 +29,25 @@ TEST(Options, AFileBringsItsOwnSize) {
 }
 
 TEST(Options, RefusesWithCode2AndSaysWhy) {
-  const std::vector<std::vector<const char*>> bad = {
-      {"--n", "0"},           {"--n", "x"},     {"--n", "-4"}, {"--block", "0"}, {"--block", "9999"},
-      {"--dist", "diagonal"}, {"--seed", "-1"}, {"stray"},     {"--unknown"},    {"--n", "5", "--n", "6"}};
+  const std::vector<std::vector<const char*>> bad = {{"--n", "0"},
+                                                     {"--n", "x"},
+                                                     {"--n", "-4"},
+                                                     {"--block", "0"},
+                                                     {"--block", "9999"},
+                                                     {"--dist", "diagonal"},
+                                                     {"--seed", "-1"},
+                                                     {"--seed", "x"},
+                                                     {"--seed", "18446744073709551616"},
+                                                     {"--matrix", ""},
+                                                     {"stray"},
+                                                     {"--unknown"},
+                                                     {"--n", "5", "--n", "6"}};
   for (const auto& arguments : bad) {
     const auto parsed = parse(arguments);
     ASSERT_TRUE(parsed.exit) << arguments[0];
     EXPECT_EQ(parsed.exit->code, 2);
     EXPECT_EQ(parsed.exit->text.rfind("lu: ", 0), 0u) << parsed.exit->text;
+    EXPECT_LT(parsed.exit->text.size(), 120u) << parsed.exit->text;
   }
 }
 
