@@ -7,7 +7,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -95,7 +97,7 @@ bool measure_again(Options options, const std::vector<Bar>& bars, std::vector<Ro
   });
 }
 
-using Skipped = std::map<std::string, std::string>;  // names and reasons
+using Skipped = std::map<std::string, std::string>;  // names of rows, and of peers that are not there; reasons
 
 // The rows that fall short and those that are missing, one line each.
 std::vector<std::string> shortfalls(const std::vector<Row>& rows, const Skipped& skipped, const Options& options) {
@@ -125,6 +127,21 @@ bool write_json(const std::string& path, const std::string& scenario, const std:
   return !file.fail();
 }
 
+// Before anything is measured: minutes later is a bad time to learn that there is nowhere to write.
+bool can_write(const std::string& path) {
+  const bool can = path.empty() || std::ofstream(path, std::ios::app).good();
+  if (!can) fmt::print(stderr, "grapnel-bench: --json {}: {}\n", path, std::strerror(errno));
+  return can;
+}
+
+void print_sum(const std::vector<Row>& rows, const std::vector<std::string>& shortfalls, const Skipped& skipped,
+               bool check) {
+  fmt::print("\n{} rows, {} short of their bars, {} skipped\n", rows.size(), shortfalls.size(), skipped.size());
+  for (const std::string& line : shortfalls) fmt::print("  {}\n", line);
+  if (!check) return;
+  for (const auto& [name, why] : skipped) fmt::print("  {}: skipped: {}\n", name, why);
+}
+
 int run(Options options) {
   options.rma.effort.pairs = options.runs > 0 ? options.runs : default_runs(options);
   if (rows_wanted(options).empty()) {
@@ -133,6 +150,7 @@ int run(Options options) {
   }
   const auto bars = read_bars(bars_text(options.bars), options.scenario);
   if (!bars) fail(bars.status());
+  if (!can_write(options.json)) return 2;
   warn_of_company();
   std::vector<Row> rows;
   Skipped skipped;
@@ -150,15 +168,14 @@ int run(Options options) {
   if (!all_well) fmt::print(stderr, "grapnel-bench: a job failed\n");
   if (!options.json.empty() && !write_json(options.json, options.scenario, rows, skipped)) return 1;
   const auto lines = shortfalls(rows, skipped, options);
-  fmt::print("\n{} rows, {} short of their bars, {} skipped\n", rows.size(), lines.size(), skipped.size());
-  for (const std::string& line : lines) fmt::print("  {}\n", line);
+  print_sum(rows, lines, skipped, options.check);
   return all_well && (lines.empty() || !options.check) ? 0 : 1;
 }
 
 void add_report(CLI::App& command, Options& options) {
   command.add_option("--json", options.json, "write the rows there too");
   command.add_option("--bars", options.bars, "instead of bench/bars.toml as it was built in");
-  command.add_flag("--check", options.check, "exit 1 when a row falls short of its bar");
+  command.add_flag("--check", options.check, "exit 1 when a row falls short of its bar; says what was skipped");
 }
 
 void add_effort(CLI::App& command, Options& options) {
@@ -188,7 +205,11 @@ int main(int argc, char** argv) {
   rank->add_option("job", rank_options.job)->required();
   rank->add_option("--board", rank_options.board)->required();
   add_effort(*rank, options);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
   options.rma.only_peers = peers->parsed();
   if (*sync) options.scenario = "sync";
   if (*locks) options.scenario = "locks";

@@ -20,15 +20,15 @@ enum class Launcher { openmpi, mpich, grapnel };
 struct Program {
   std::string name;
   Launcher launcher;
-  std::string remedy;  ///< what to do when it is not there
+  std::string absence;  ///< why it is not there, where it is not
 };
 
 const Launcher kOurLauncher = std::string(GRAPNEL_PEER_OUR_MPI) == "mpich" ? Launcher::mpich : Launcher::openmpi;
 
 const std::vector<Program>& programs() {
-  static const std::string packages = "./dev deps peers, then build again";
+  static const std::string packages = "it was not built (./dev deps peers, then build again)";
   static const std::vector<Program> all = {
-      {kOurCore, Launcher::grapnel, "./dev build"},
+      {kOurCore, Launcher::grapnel, "it was not built (./dev build)"},
       {kOurArmci, kOurLauncher, "this build has no ARMCI interface"},
       {"openmpi-rma", Launcher::openmpi, packages},
       {"mpich-rma", Launcher::mpich, packages},
@@ -107,7 +107,7 @@ bool measure_rounds(PeerPlace place, const Lab* lab, const Plan& plan, PeerValue
 std::string obstacle(const PeerRow& row) {
   if (row.kind == PeerRow::Kind::face) {
     const Program& face = program_of_name(kOurArmci);
-    return is_there(face) ? "" : face.remedy;
+    return is_there(face) ? "" : face.absence;
   }
   const bool has_peer = std::any_of(programs().begin(), programs().end(),
                                     [](const Program& p) { return !is_ours(p.name) && is_there(p); });
@@ -144,11 +144,9 @@ bool collect_place(PeerPlace place, const Lab* lab, const Plan& plan, const std:
   return well;
 }
 
-void say_what_is_missing() {
+void skip_what_is_missing(const PeerSink& sink) {
   for (const Program& program : programs()) {
-    if (!is_there(program)) {
-      fmt::print(stderr, "grapnel-bench: {} is not measured: {}\n", program.name, program.remedy);
-    }
+    if (!is_there(program)) sink.on_skip(program.name, program.absence);
   }
 }
 
@@ -164,7 +162,7 @@ bool collect_peers(const Effort& effort, const std::function<bool(const std::str
   const std::vector<PeerRow> here = measurable_rows(PeerPlace::same_node, wants, sink);
   const std::vector<PeerRow> apart = measurable_rows(PeerPlace::two_hosts, wants, sink);
   if (here.empty() && apart.empty()) return true;
-  say_what_is_missing();
+  skip_what_is_missing(sink);
   let_open_mpi_run_as_root();
   bool well = true;
   if (!here.empty()) well &= collect_place(PeerPlace::same_node, nullptr, plan, here, sink);

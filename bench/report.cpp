@@ -40,14 +40,15 @@ std::string to_json(const std::string& scenario, const std::vector<Row>& rows,
   std::string text = "{\"schema\":1,\"rows\":[";
   for (const Row& row : rows) {
     const Measurement& m = row.measured;
+    const bool has_limit = m.limit || row.bar;  // measured, or the bar itself
     text += fmt::format(
         "{}\n{{\"scenario\":{},\"name\":{},\"value\":{},\"unit\":{},\"better\":\"{}\",\"limit\":{},\"ratio\":{},"
         "\"bar\":{},"
         "\"pass\":{},\"runs\":{},\"p99\":{},\"disturbed\":{},\"note\":{}{}}}",
         &row == rows.data() ? "" : ",", json_text(scenario), json_text(m.name), json_number(m.value), json_text(m.unit),
-        to_string(m.better), json_number(row.limit), json_number(row.ratio), json_number(row.bar),
-        row.judged ? fmt::format("{}", row.pass) : "null", m.runs, json_number(m.p99), m.disturbed, json_text(m.note),
-        json_spread(m));
+        to_string(m.better), has_limit ? json_number(row.limit) : "null", has_limit ? json_number(row.ratio) : "null",
+        json_number(row.bar), row.judged ? fmt::format("{}", row.pass) : "null", m.runs, json_number(m.p99),
+        m.disturbed, json_text(m.note), json_spread(m));
   }
   text += "\n],\"skipped\":[";
   for (const auto& [name, why] : skipped) {

@@ -10,9 +10,9 @@
 
 namespace grapnel::bench {
 
-/// {"schema":1,"rows":[…],"skipped":[…]}; what a row does not have (p99, a bar) is null, and so is the verdict on one
-/// that is not judged. Where the value is the median of several runs, low and high are their quartiles. `skipped`:
-/// names and reasons.
+/// {"schema":1,"rows":[…],"skipped":[…]}; what a row does not have (a limit with its ratio, p99, a bar) is null, and so
+/// is the verdict on one that is not judged. Where the value is the median of several runs, low and high are their
+/// quartiles. `skipped`: names of rows and of peers that are not there, and reasons.
 std::string to_json(const std::string& scenario, const std::vector<Row>& rows,
                     const std::map<std::string, std::string>& skipped);
 

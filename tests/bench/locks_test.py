@@ -56,6 +56,16 @@ def python_with_matplotlib():
     return None
 
 
+class MistakesTest(unittest.TestCase):
+    def test_they_are_refused_before_anything_is_measured(self):
+        for words, said in [(["locks", "--json", "/nonexistent/rows.json"], "--json /nonexistent/rows.json: No such"),
+                            (["locks", "--speed"], "--speed"), (["speed"], "subcommand"), ([], "subcommand")]:
+            answer = subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=False, timeout=5)
+            self.assertEqual(answer.returncode, 2, words)
+            self.assertIn(said, answer.stderr)
+            self.assertEqual(answer.stdout, "")
+
+
 class LocksTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

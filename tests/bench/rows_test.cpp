@@ -160,5 +160,13 @@ TEST(Report, Json) {
             "],\"skipped\":[\n{\"name\":\"c/d\",\"why\":\"no \\\"lab\\\"\"}\n]}\n");
 }
 
+TEST(Report, ALimitThatThereIsNotIsNull) {
+  const Bar none{"a/b", Bar::Kind::none, 0}, value{"a/b", Bar::Kind::value_max, 4};
+  EXPECT_NE(to_json("locks", {*judge(measured(3, std::nullopt), &none)}, {}).find("\"limit\":null,\"ratio\":null"),
+            std::string::npos);
+  EXPECT_NE(to_json("locks", {*judge(measured(3, std::nullopt), &value)}, {}).find("\"limit\":4,\"ratio\":0.75"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace grapnel::bench
