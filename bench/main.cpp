@@ -180,7 +180,7 @@ void add_report(CLI::App& command, Options& options) {
 
 void add_effort(CLI::App& command, Options& options) {
   command.add_option("--filter", options.rma.filter, "only rows whose name holds this text");
-  command.add_flag("--quick", options.rma.effort.quick, "shorter: within a minute");
+  command.add_flag("--quick", options.rma.effort.quick, "fewer pairs, shorter batches");
   command.add_option("--runs", options.runs, "pairs of a row (default 61, quick 31); rounds of locks (7, 3)")
       ->check(CLI::Range(1, 100000));
 }
