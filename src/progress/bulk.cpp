@@ -54,7 +54,7 @@ bool Server::start_landing(Origin& origin, Parked& request) {
     request.place = request.handler->place(execution);
     if (request.place.size() != execution.bulk_bytes) {
       worker_->decline(request.bulk);
-      tell_refusal(*request.handler, request.header);
+      tell_refusal(request.handler->name, request.header);
       request.place = {};
       request.over = true;
       request.outcome = Outcome::refused;

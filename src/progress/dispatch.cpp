@@ -85,15 +85,18 @@ Outcome Server::execute(Origin& origin, const Handler& handler, const RequestHea
   request.resume = resume;
   const Outcome outcome = handler.run(request);
   resume = request.resume;
-  if (outcome == Outcome::refused) tell_refusal(handler, header);
+  if (outcome == Outcome::refused) tell_refusal(handler.name, header);
   return outcome;
 }
 
-void Server::tell_refusal(const Handler& handler, const RequestHeader& header) {
+// Whoever floods us with what is refused shall not fill the log too.
+void Server::tell_refusal(const char* name, const RequestHeader& header) {
   const auto refused = refused_.fetch_add(1, std::memory_order_relaxed);
   if (refused >= 3 && refused % 10'000 != 0) return;
-  base::log_warn("refused {} from rank {}: this node has no such memory, lock, group or request ({} refused so far)",
-                 handler.name, header.origin, refused + 1);
+  const bool is_rank = header.origin < launch_.size();
+  base::log_warn("refused {} from {} {}: this node has no such memory, lock, group or request ({} refused so far)",
+                 name, is_rank ? "rank" : "the server of node",
+                 is_rank ? header.origin : header.origin - launch_.size(), refused + 1);
 }
 
 // What another server says: one-way, executed at once, counted by its link.
@@ -102,7 +105,6 @@ void Server::execute_for_server(const RequestHeader& header, ByteView body, Byte
    public:
     void answer(ByteView, ByteView, transport::Completion) override {}  // a server asks for none
   };
-  const NodeId from{header.origin - launch_.size()};
   const Handler* handler = handlers_.find(header.handler);
   const bool fits = handler != nullptr && !handler->answers && body.size() >= handler->least_body_bytes &&
                     body.size() <= handler->most_body_bytes;
@@ -112,11 +114,10 @@ void Server::execute_for_server(const RequestHeader& header, ByteView body, Byte
   request.payload = payload;
   // `retry` is for accumulates, which servers do not send.
   if (!fits || handler->run(request) != Outcome::done) {
-    refused_.fetch_add(1, std::memory_order_relaxed);
-    base::log_warn("refused a message of node {}'s server (handler {})", index(from), header.handler);
+    tell_refusal(handler != nullptr ? handler->name : "a message for nobody", header);
   }
   handled_.fetch_add(1, std::memory_order_relaxed);
-  if (header.handler != kServerCountsHandler) links_.count_handled(from);
+  if (header.handler != kServerCountsHandler) links_.count_handled(NodeId{header.origin - launch_.size()});
 }
 
 void Server::settle(Origin& origin, const Handler& handler, const RequestHeader& header, Outcome outcome) {

@@ -13,6 +13,10 @@ namespace {
 // After so many looks a stand-in leaves what is still to do to the server: it has work of its own.
 constexpr int kLastSteps = 4;
 
+// A stripe is free within microseconds, unless its holder has lost its processor.
+constexpr std::uint32_t kMostVainLooks = 256;
+constexpr std::uint64_t kParkedSleep_ns = base::kMillisecond_ns;
+
 }  // namespace
 
 Server::Server(const base::Config& config, launch::Launch& launch, Waiting& waiting)
@@ -59,7 +63,11 @@ void Server::stop() {
 void Server::run() {
   base::log_set_identity(std::to_string(index(launch_.rank())) + "/server");
   while (!stopping_.load(std::memory_order_acquire)) {
-    if (!move()) wait_for_work();
+    if (move()) {
+      vain_looks_ = 0;
+    } else {
+      wait_for_work();
+    }
   }
 }
 
@@ -70,12 +78,8 @@ bool Server::move() {
 }
 
 void Server::wait_for_work() {
-  const bool waits_for_a_stripe = retrying_origins_ > 0;  // nobody will send a message when it is free
-  if (config_.progress == base::ProgressMode::poll || waits_for_a_stripe) {
-    waiting_.host().relax();
-    if (waits_for_a_stripe) waiting_.host().yield();
-    return;
-  }
+  if (retrying_origins_ > 0) return wait_for_a_local_rank();
+  if (config_.progress == base::ProgressMode::poll) return waiting_.host().relax();
   if (config_.progress == base::ProgressMode::adaptive) {
     if (neighbour_.answers_for_long()) {
       // Two that share a core take turns; apart, one works on while the other begins.
@@ -96,6 +100,17 @@ void Server::wait_for_work() {
     worker_->sleep(Waiting::kLongestSleep_ns);
   }
   patience_.slept(waiting_.host().now_ns() - from_ns);
+}
+
+// A request is parked until a local rank gives a stripe back, soon, or empties its inbox, perhaps much later; nobody sends
+// a message when it has.
+void Server::wait_for_a_local_rank() {
+  if (config_.progress == base::ProgressMode::poll || ++vain_looks_ <= kMostVainLooks) {
+    waiting_.host().relax();
+    waiting_.host().yield();
+    return;
+  }
+  worker_->sleep(kParkedSleep_ns);
 }
 
 void Server::doze() {

@@ -148,6 +148,7 @@ class Server final : public transport::MessageSink {
 
   void run();
   void wait_for_work();
+  void wait_for_a_local_rank();
   void doze();
   bool move();
   bool look();
@@ -166,7 +167,7 @@ class Server final : public transport::MessageSink {
                        ByteView payload);
   Outcome execute(Origin& origin, const Handler& handler, const RequestHeader& header, ByteView body, ByteView payload,
                   std::uint64_t& resume);
-  void tell_refusal(const Handler& handler, const RequestHeader& header);
+  void tell_refusal(const char* name, const RequestHeader& header);
   void settle(Origin& origin, const Handler& handler, const RequestHeader& header, Outcome outcome);
   bool retry_parked();
   bool run_parked(Origin& origin);
@@ -191,6 +192,7 @@ class Server final : public transport::MessageSink {
   ServerLinks links_;
   std::unique_ptr<transport::Worker> worker_;  ///< goes before the origins: its last completions still find them
   std::size_t retrying_origins_ = 0;
+  std::uint32_t vain_looks_ = 0;  ///< in a row, at requests that a local rank holds up
   std::uint64_t writes_ = 0;
   std::vector<std::function<bool()>> watchers_;
   std::optional<Bell> bell_;

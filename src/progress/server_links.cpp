@@ -42,8 +42,12 @@ void ServerLinks::add_to(HandlerTable& handlers) {
   const auto take_counts = [this](Request& request) {
     const auto node = static_cast<std::size_t>(index(request.origin)) - static_cast<std::size_t>(launch_.size());
     if (node >= links_.size()) return Outcome::refused;  // ranks have no link: the difference wraps
-    links_[node].acknowledged = static_cast<std::uint32_t>(request.body_as<std::uint64_t>());
-    return Outcome::done;
+    Link& link = links_[node];
+    const auto told = static_cast<std::uint32_t>(request.body_as<std::uint64_t>());
+    // More than was sent nobody of ours says. It counts as all that was: a wrong number must not stop the link.
+    const bool sound = told - link.acknowledged <= link.sent - link.acknowledged;
+    link.acknowledged = sound ? told : link.sent;
+    return sound ? Outcome::done : Outcome::refused;
   };
   handlers.add(kServerCountsHandler,
                {"server counts", sizeof(std::uint64_t), sizeof(std::uint64_t), false, take_counts, true});

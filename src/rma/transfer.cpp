@@ -83,8 +83,8 @@ Status Rma::run_blocking(const Transfer& what) {
   // A slot of the table and not the stack: where the job ends in the middle, what arrives late still finds it.
   Handle handle;
   Operation& operation = handles_.of(handle);
-  GRAPNEL_TRY(send_by_wire(what, operation));
-  Status completed = complete(operation);
+  Status completed = send_by_wire(what, operation);
+  if (completed.ok()) completed = complete(operation);
   if (operation.pending == 0) handles_.release(handle);
   return completed;
 }

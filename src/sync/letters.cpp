@@ -119,7 +119,9 @@ void Letters::collect() {
   while (auto letter = mine_.take()) {
     const Envelope& envelope = letter->envelope;
     Message& message = messages_[{{envelope.group, envelope.sequence, envelope.step}, Rank{envelope.from}}];
-    message.content.resize(envelope.total_bytes);
+    // By what came, and not by what was promised: the latter is a stranger's word where it came from outside.
+    message.total_bytes = envelope.total_bytes;
+    message.content.resize(std::max<std::size_t>(message.content.size(), envelope.offset + envelope.bytes));
     // The server has checked what came from outside; on the node everybody is one of ours.
     std::copy(letter->content.begin(), letter->content.end(),
               message.content.begin() + static_cast<std::ptrdiff_t>(envelope.offset));

@@ -62,8 +62,8 @@ class Letters {
   };
   struct Message {
     Bytes content;
-    std::size_t arrived = 0;
-    bool complete() const { return arrived == content.size(); }
+    std::size_t total_bytes = 0, arrived = 0;
+    bool complete() const { return arrived == total_bytes; }
   };
 
   Inbox& inbox_of(Rank local) { return inboxes_[place_[index(local)]]; }

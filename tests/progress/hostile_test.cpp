@@ -7,6 +7,7 @@
 #include "harness/world.hpp"
 #include "rma/messages.hpp"
 #include "rma/runs.hpp"
+#include "sync/barrier/messages.hpp"
 #include "sync/messages.hpp"
 
 namespace grapnel::test {
@@ -80,9 +81,39 @@ class Attacker {
     ++wrong_;
   }
 
+  // What servers say to each other, from one that says anything: a sound envelope, an origin that is node 2's server.
+  void send_as_a_server() {
+    constexpr progress::HandlerId kTold[] = {
+        progress::kServerCountsHandler, sync::kBarrierHandler,  sync::kLockTellHandler,     sync::kLetterHandler,
+        sync::kNotifyHandler,           progress::kBellHandler, sync::kBarrierGroupHandler, sync::kLockAskHandler};
+    const progress::HandlerId handler = kTold[random_.below(std::size(kTold))];
+    Bytes body(random_.below(progress::kMaxBodyBytes + 1)), payload(random_.below(600));
+    fill(body);
+    fill(payload);
+    if (handler == progress::kServerCountsHandler) body.resize(sizeof(std::uint64_t));
+    if (handler == sync::kBarrierHandler && random_.chance(0.8)) body = some_barrier_body();
+    progress::RequestHeader front = sound_front(handler, body.size(), payload.size());
+    front.origin = parts_.launch->size() + 2;
+    base::Encoder encoder;
+    encoder.put(front);
+    Bytes header = encoder.take();
+    header.insert(header.end(), body.begin(), body.end());
+    send_raw(header, payload);
+  }
+
   std::uint64_t wrong() const { return wrong_; }
 
  private:
+  // Of a group of nobody.
+  Bytes some_barrier_body() {
+    sync::BarrierBody body;
+    body.group = random_.next();
+    body.count = static_cast<std::uint32_t>(random_.next());
+    body.stage = static_cast<sync::BarrierStage>(random_.below(6));
+    body.round = static_cast<std::uint8_t>(random_.below(4));
+    return bytes_in(body);
+  }
+
   bool is_sound(const progress::RequestHeader& front, std::size_t payload_bytes) const {
     return front.secret == parts_.launch->job_secret() && front.origin >= 0 && front.origin < parts_.launch->size() &&
            front.payload_bytes == payload_bytes && front.charge >= progress::charge_of(payload_bytes) &&
@@ -272,6 +303,23 @@ WORLD_TEST_ON(Hostile, MessagesAreRefusedAndTouchNothing, (std::vector<Shape>{{3
   EXPECT_OK(g.barrier());
   EXPECT_OK(g.free(*words));
   EXPECT_OK(g.free(*canary));
+}
+
+// What has the secret and a server's name, and makes no sense: nobody crashes, and barriers, locks and exchanges go on.
+WORLD_TEST_ON(Hostile, AServerThatSaysAnythingStopsNobody, (std::vector<Shape>{{3, 3}})) {
+  EXPECT_OK(g.create_locks(2));
+  EXPECT_OK(g.barrier());
+  Attacker attacker(g, nullptr);
+  for (int round = 0; round < 40; ++round) {
+    for (int i = 0; i < 25 && index(g.rank()) == 2; ++i) attacker.send_as_a_server();
+    EXPECT_OK(g.lock(1, Rank{0}));
+    EXPECT_OK(g.unlock(1, Rank{0}));
+    EXPECT_OK(g.barrier());
+  }
+  const auto all = g.allgather(g.world(), base::bytes_of(g.rank()));
+  ASSERT_TRUE(all.ok());
+  EXPECT_EQ(all->size(), 3U);
+  EXPECT_OK(g.destroy_locks());
 }
 
 }  // namespace grapnel::test

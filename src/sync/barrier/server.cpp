@@ -78,6 +78,9 @@ progress::Outcome BarrierServer::on_message(progress::Request& request) {
   const bool from_server = static_cast<int>(request.origin) >= launch_.size();
   if (!from_server || body.from >= launch_.nodes().node_count()) return progress::Outcome::refused;
   const Name name(body.group, body.count);
+  // A group that nobody here has named yet may be one that a rank is about to name. Of each at most two are under way.
+  const bool known = meetings_.find(name) != meetings_.end();
+  if (!known && meetings_.size() >= 2 * std::size_t{BarrierWords::kEntries}) return progress::Outcome::refused;
   if (!meeting(name).take(body, request.payload)) return progress::Outcome::refused;
   note_move(name);
   return progress::Outcome::done;
