@@ -8,6 +8,7 @@
 // runs in a rank's thread where the message would have gone to its own node. Both never wait.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -21,9 +22,10 @@ namespace grapnel::sync::locks {
 /// Who speaks: a rank through its client, or the node's server.
 enum class Voice { rank, server };
 
-/// What a server's answer leaves for the one who asked.
+/// What a server's answer leaves for the one who asked. Any thread of the rank may be the one that takes the reply: the
+/// rest is written before `arrived` is stored (release) and read after it was seen (acquire).
 struct Answer {
-  bool arrived = false;
+  std::atomic<bool> arrived{false};
   bool refused = false;
   LockBody body;
   Bytes payload;

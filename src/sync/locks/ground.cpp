@@ -19,6 +19,9 @@ struct Composed {
   ByteView view() const { return ByteView(bytes).first(size); }
 };
 
+// acquire: pairs with the release of the thread that took the reply.
+bool has_arrived(const Answer& answer) { return answer.arrived.load(std::memory_order_acquire); }
+
 std::size_t lines_of(const launch::Launch& launch, int count, const LockOptions& options) {
   const std::size_t locks = static_cast<std::size_t>(count) * static_cast<std::size_t>(launch.size());
   const std::size_t wanted = options.lines != 0 ? options.lines : std::min<std::size_t>(locks, 16'384);
@@ -78,13 +81,13 @@ Status Ground::ask(Acquisition& a, NodeId to, const LockBody& body, ByteView pay
   order.body = composed.view();
   order.on_reply = {[](void* context, const progress::Reply& reply) {
                       auto& answer = *static_cast<Answer*>(context);
-                      answer.arrived = true;
                       answer.refused = reply.code != progress::ReplyCode::answer;
                       answer.body = reply.body_as<LockBody>();
                       if (reply.body.size() > sizeof(LockBody)) {
                         const ByteView rest = reply.body.subspan(sizeof(LockBody));
                         answer.payload.assign(rest.begin(), rest.end());
                       }
+                      answer.arrived.store(true, std::memory_order_release);  // pairs with `has_arrived`
                     },
                     a.answer.get()};
   a.asked_by = this;
@@ -101,13 +104,13 @@ void Ground::keep(std::unique_ptr<Answer> awaited) {
 
 // A late answer must find its place.
 void Acquisition::leave_answer() {
-  if (!answer->arrived) asked_by->keep(std::move(answer));
+  if (!has_arrived(*answer)) asked_by->keep(std::move(answer));
 }
 
 Status Ground::wait_for_answer(Acquisition& a, std::uint64_t until_ns) {
-  if (!a.answer->arrived) {
+  if (!has_arrived(*a.answer)) {
     progress::Client::Guard guard(*client_);
-    GRAPNEL_TRY(client_->wait_until([&] { return a.answer->arrived; }, until_ns));
+    GRAPNEL_TRY(client_->wait_until([&] { return has_arrived(*a.answer); }, until_ns));
   }
   if (!a.answer->refused) return {};
   return Status(Code::refused, fmt::format("lock {} of rank {}: its home's server refused the request", a.lock.index,
