@@ -61,7 +61,8 @@ struct LockCounts {
                                            ///< what is over within 2 µs may count as 0
 };
 
-/// An acquisition that was started and not yet waited for. It must be waited for (or tested until it is there).
+/// An acquisition that was started and not yet waited for. It must be waited for (or tested until it is there), by the
+/// set that started it. Copies are the same acquisition: once one of them is over, all the others are invalid.
 class LockRequest {
  public:
   LockRequest() = default;

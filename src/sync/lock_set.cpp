@@ -194,6 +194,7 @@ Result<bool> Set::attempt(int lock_index, Rank home, const Ask& ask, Bytes* rece
 Result<std::shared_ptr<Acquisition>> Set::start(int lock_index, Rank home, const Ask& ask) {
   auto a = std::make_shared<Acquisition>();
   GRAPNEL_TRY(begin(*a, lock_index, home, ask));
+  a->started_by = this;
   a->kept_payload.assign(ask.payload.begin(), ask.payload.end());
   a->payload = a->kept_payload;
   if (const Status started = algorithm_->start(*a); !started.ok()) {
@@ -203,13 +204,28 @@ Result<std::shared_ptr<Acquisition>> Set::start(int lock_index, Rank home, const
   return a;
 }
 
-Status Set::finish(Acquisition& a, Bytes* received) {
-  if (!a.done) GRAPNEL_TRY(wait(a, progress::Waiting::kForever));
+// A request is a handle that can be copied, and handed to any set.
+Status Set::check_started(const Acquisition& a) const {
+  if (a.started_by == this && !a.delivered) return {};
+  return Status(Code::invalid_argument,
+                fmt::format("a request for lock {} of rank {}, which {}", a.lock.index, index(a.lock.home),
+                            a.delivered ? "was waited for already, by a copy of it" : "another set has started"));
+}
+
+void Set::deliver(Acquisition& a, Bytes* received) {
+  a.delivered = true;
   got(a, received);
+}
+
+Status Set::finish(Acquisition& a, Bytes* received) {
+  GRAPNEL_TRY(check_started(a));
+  if (!a.done) GRAPNEL_TRY(wait(a, progress::Waiting::kForever));
+  deliver(a, received);
   return {};
 }
 
 Result<bool> Set::finish_within(Acquisition& a, std::uint64_t timeout_ns, Bytes* received) {
+  GRAPNEL_TRY(check_started(a));
   if (a.done) return finish_until(a, 0, received);
   const std::uint64_t now_ns = ground_.waiting.host().now_ns();
   if (a.waits_since_ns == 0) a.waits_since_ns = now_ns;
@@ -218,7 +234,10 @@ Result<bool> Set::finish_within(Acquisition& a, std::uint64_t timeout_ns, Bytes*
   return over;
 }
 
-Result<bool> Set::test(Acquisition& a, Bytes* received) { return finish_until(a, 0, received); }
+Result<bool> Set::test(Acquisition& a, Bytes* received) {
+  GRAPNEL_TRY(check_started(a));
+  return finish_until(a, 0, received);
+}
 
 Result<bool> Set::finish_until(Acquisition& a, std::uint64_t until_ns, Bytes* received) {
   if (!a.done) {
@@ -226,7 +245,7 @@ Result<bool> Set::finish_until(Acquisition& a, std::uint64_t until_ns, Bytes* re
     if (looked.code() == Code::timed_out) return false;
     if (!looked.ok()) return tell_death(a, looked);
   }
-  got(a, received);
+  deliver(a, received);
   return true;
 }
 

@@ -59,7 +59,8 @@ class Set {
   /// Whether it was free. One round trip at most.
   Result<bool> attempt(int lock_index, Rank home, const Ask& ask, Bytes* received);
   /// Takes a place and returns; `finish` waits, `finish_within` for about so long at most, `test` looks. What was
-  /// started must be finished. False: not yet; it may be asked again.
+  /// started must be finished, once and by the set that started it; else they answer invalid_argument. False: not yet;
+  /// it may be asked again.
   Result<std::shared_ptr<Acquisition>> start(int lock_index, Rank home, const Ask& ask);
   Status finish(Acquisition& a, Bytes* received);
   Result<bool> finish_within(Acquisition& a, std::uint64_t timeout_ns, Bytes* received = nullptr);
@@ -100,6 +101,8 @@ class Set {
   /// What every acquisition with an `Ask` begins with: the lock's name, the argument, this rank's claim.
   Status begin(Acquisition& a, int lock_index, Rank home, const Ask& ask);
   void got(Acquisition& a, Bytes* received);
+  Status check_started(const Acquisition& a) const;
+  void deliver(Acquisition& a, Bytes* received);
   // release: pairs with the acquire of the thread of this rank that claims it next.
   void drop_claim(std::size_t ordinal) { mine_[ordinal].store(Hold::none, std::memory_order_release); }
   void note_taken(std::size_t ordinal) {

@@ -113,6 +113,33 @@ WORLD_TEST(LockConformance, MisuseIsAnErrorAndHarmsNothing) {
   EXPECT_CODE(Code::invalid_argument, g.create_lock_set(0).status());
 }
 
+// A request can be copied, and handed to any set.
+WORLD_TEST(LockConformance, MisuseOfARequestIsAnError) {
+  auto other = g.create_lock_set(2);
+  ASSERT_OK(other.status());
+  const Rank me = g.rank();
+  for (const LockKind kind : kAllLockKinds) {
+    SCOPED_TRACE(to_string(kind));
+    LockOptions options;
+    options.kind = kind;
+    auto set = g.create_lock_set(2, options);
+    ASSERT_OK(set.status());
+    auto request = set->start_lock(1, me);
+    ASSERT_OK(request.status());
+    LockRequest copy = *request;
+    EXPECT_CODE(Code::invalid_argument, other->wait(*request));
+    EXPECT_CODE(Code::invalid_argument, other->test(*request).status());
+    EXPECT_OK(set->wait(*request));
+    EXPECT_OK(set->unlock(1, me));
+    EXPECT_CODE(Code::invalid_argument, set->wait(copy));
+    EXPECT_CODE(Code::invalid_argument, set->test(copy).status());
+    EXPECT_CODE(Code::invalid_argument, set->unlock(1, me));
+    EXPECT_OK(g.barrier());
+    EXPECT_OK(g.destroy_lock_set(*set));
+  }
+  EXPECT_OK(g.destroy_lock_set(*other));
+}
+
 WORLD_TEST_ON(LockConformance, TryAndTimeoutsLeaveTheQueueWhole, shapes_from(2)) {
   os::Host& host = *RuntimeAccess::parts(g).host;
   const bool holds = index(g.rank()) == 0;

@@ -35,6 +35,7 @@ struct Answer {
 enum class Came { free, from_this_node, from_elsewhere };
 
 class Ground;
+class Set;
 
 struct Acquisition {
   LockId lock;
@@ -47,6 +48,8 @@ struct Acquisition {
   Bytes received;  ///< the last releaser's payload, once done
   Came came = Came::free;
   std::uint64_t waits_since_ns = 0;  ///< where it is waited for in pieces; 0: not yet
+  const Set* started_by = nullptr;   ///< whose `start` made it; misuse is found by these two
+  bool delivered = false;            ///< its caller has been told that it holds the lock
 
   // The algorithm's own.
   int stage = 0;
