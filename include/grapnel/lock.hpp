@@ -29,7 +29,7 @@ enum class LockKind {
 /// "cohort", as GRAPNEL_LOCK takes it.
 GRAPNEL_API const char* to_string(LockKind kind);
 
-/// How a set of locks is made; alike in all ranks.
+/// How a set of locks is made. Kind, payload_bytes and lines are alike in all ranks.
 struct LockOptions {
   LockKind kind = LockKind::standard;
   /// Room for the opaque bytes that travel with enqueue, grant and release; 0: none. kMostLockPayload at most.

@@ -237,9 +237,10 @@ class GRAPNEL_API Runtime {
   Result<std::uint32_t> wait_notify(Rank from);
 
   // --- locks (grapnel/lock_set.hpp has the whole interface; docs/locks.md compares the kinds) ---
-  /// Collective: `count` locks at home in every rank; options alike in all ranks. Memory, taken here: a cache line per
-  /// lock at its home; per node a table of 2 · `LockOptions::lines` lines (rounded up to a power of two), 256 records
-  /// per rank. Errors: invalid_argument, of the caller's own arguments; no_memory, on all ranks.
+  /// Collective: `count` locks at home in every rank; count, kind, payload_bytes and lines alike in all ranks. Memory,
+  /// taken here: a cache line per lock at its home; per node a table of 2 · `LockOptions::lines` lines (rounded up to a
+  /// power of two), 256 records per rank. Errors, on all ranks: invalid_argument (also where they are not alike),
+  /// no_memory.
   Result<LockSet> create_lock_set(int count, const LockOptions& options = {});
   /// Collective: gives the set back. invalid_argument, on all ranks, while a rank holds or has asked for one of its
   /// locks.

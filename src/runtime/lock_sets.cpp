@@ -7,10 +7,48 @@
 #include "sync/lock_set.hpp"
 
 namespace grapnel {
+namespace {
+
+// What the ranks must have alike, because they find each other's words and know what these mean by it. The rest of the
+// options is each rank's own.
+struct Wanted {
+  std::uint64_t refused = 1;  ///< this rank's arguments were
+  std::uint64_t kind = 0, count = 0, payload_bytes = 0, lines = 0;
+
+  bool operator==(const Wanted&) const = default;
+  std::string text() const {
+    if (refused != 0) return "what it cannot have";
+    return fmt::format("{} {} locks, payload_bytes {}, lines {}", count, to_string(LockKind(kind)), payload_bytes,
+                       lines);
+  }
+};
+
+Wanted wanted_of(int count, const LockOptions& options) {
+  return {0, static_cast<std::uint64_t>(options.kind), static_cast<std::uint64_t>(count), options.payload_bytes,
+          options.lines};
+}
+
+// The same answer in all ranks, so that none waits for one that left.
+Status check_alike(const std::vector<Bytes>& all) {
+  const auto of = [&](std::size_t rank) { return base::Decoder(all[rank]).get<Wanted>().value_or(Wanted()); };
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    if (of(rank).refused == 0 && of(rank) == of(0)) continue;
+    return Status(Code::invalid_argument,
+                  fmt::format("a set of locks is created alike in all ranks; rank 0 wants {}, rank {} wants {}",
+                              of(0).text(), rank, of(rank).text()));
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<LockSet> Runtime::Implementation::create_lock_set(int count, const LockOptions& options) {
   auto prepared = locks->prepare(count, options);
+  const Wanted mine = prepared ? wanted_of(count, (*prepared)->options()) : Wanted();
+  const auto all = allgather(world, base::bytes_of(mine));
+  if (!all) return all.status();
   if (!prepared) return prepared.status();
+  GRAPNEL_TRY(check_alike(*all));
   const std::shared_ptr<sync::locks::Set> set = *prepared;
   auto memory = allocate(world, set->bytes_here());
   if (!memory) return memory.status();

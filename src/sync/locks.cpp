@@ -58,6 +58,7 @@ void Locks::add_handlers(progress::Server& server) {
 }
 
 Result<std::shared_ptr<locks::Set>> Locks::prepare(int count, LockOptions options) {
+  const std::uint32_t number = next_number_++;  // also where it refuses, or the next sets' would differ
   if (count < 1) return Status(Code::invalid_argument, fmt::format("{} locks cannot be created", count));
   if (options.payload_bytes > kMostLockPayload) {
     return Status(Code::invalid_argument, fmt::format("a lock carries {} bytes of payload at most, not {}",
@@ -70,7 +71,7 @@ Result<std::shared_ptr<locks::Set>> Locks::prepare(int count, LockOptions option
   if (options.backoff_ns == 0) options.backoff_ns = config_.lock_backoff_ns;
   if (options.backoff_most_ns == 0) options.backoff_most_ns = config_.lock_backoff_most_ns;
   options.backoff_most_ns = std::max(options.backoff_most_ns, options.backoff_ns);
-  return std::make_shared<locks::Set>(launch_, waiting_, client_, server_, next_number_++, count, options);
+  return std::make_shared<locks::Set>(launch_, waiting_, client_, server_, number, count, options);
 }
 
 void Locks::open(std::shared_ptr<locks::Set> set) {

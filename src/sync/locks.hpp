@@ -40,7 +40,7 @@ class Locks {
   void add_handlers(progress::Server& server);
 
   /// A new set, not yet to be used: it needs its memory (Set::bytes_here, Set::place), then `open`, then all ranks.
-  /// Errors: invalid_argument.
+  /// Every rank calls it for every set, in the same order. Errors: invalid_argument.
   Result<std::shared_ptr<locks::Set>> prepare(int count, LockOptions options);
   void open(std::shared_ptr<locks::Set> set);
   /// Nobody uses the set any more; late messages to it are ignored.

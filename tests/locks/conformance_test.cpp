@@ -140,6 +140,34 @@ WORLD_TEST(LockConformance, MisuseOfARequestIsAnError) {
   EXPECT_OK(g.destroy_lock_set(*other));
 }
 
+// Ranks that disagree would find each other's words in the wrong places; one that is refused must not leave the others
+// waiting.
+WORLD_TEST_ON(LockConformance, SetsAreCreatedAlikeOrNotAtAll, shapes_from(2)) {
+  const bool last = index(g.rank()) + 1 == static_cast<std::size_t>(g.size());
+  const auto refused = [&](int count, const LockOptions& options) {
+    const Status created = last ? g.create_lock_set(count, options).status() : g.create_lock_set(2).status();
+    EXPECT_CODE(Code::invalid_argument, created);
+    return created.message();
+  };
+  LockOptions kind, payload, lines, too_much;
+  kind.kind = LockKind::mcs;  // which the standard is not
+  payload.payload_bytes = 8;
+  lines.lines = 4;
+  too_much.payload_bytes = kMostLockPayload + 1;
+  EXPECT_NE(refused(3, {}).find("created alike in all ranks"), std::string::npos);
+  refused(2, kind);
+  refused(2, payload);
+  refused(2, lines);
+  refused(0, {});
+  refused(2, too_much);
+  auto created = g.create_lock_set(2);
+  ASSERT_OK(created.status());
+  EXPECT_OK(created->lock(1, Rank{0}));
+  EXPECT_OK(created->unlock(1, Rank{0}));
+  EXPECT_OK(g.barrier());
+  EXPECT_OK(g.destroy_lock_set(*created));
+}
+
 WORLD_TEST_ON(LockConformance, TryAndTimeoutsLeaveTheQueueWhole, shapes_from(2)) {
   os::Host& host = *RuntimeAccess::parts(g).host;
   const bool holds = index(g.rank()) == 0;
