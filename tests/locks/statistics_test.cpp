@@ -30,9 +30,9 @@ LockSet make(Runtime& g, LockKind kind) {
   return created.ok() ? *created : LockSet();
 }
 
-// Rank 1 takes a free lock kFree times. Then it holds it while rank 2 tries, gives up, and waits. 7 acquisitions, one
-// hand-off from rank 1 to rank 2, two that gave up.
-void use(Runtime& g, LockSet& set) {
+// Rank 1 takes a free lock kFree times. Then it holds it while rank 2 tries, gives up, and waits, without an end or
+// with one that does not come. 7 acquisitions, one hand-off from rank 1 to rank 2, two that gave up.
+void use(Runtime& g, LockSet& set, bool timed = false) {
   const std::size_t me = index(g.rank());
   for (int i = 0; i < kFree && me == 1; ++i) {
     EXPECT_OK(set.lock(0, kHome));
@@ -54,7 +54,7 @@ void use(Runtime& g, LockSet& set) {
     EXPECT_OK(set.unlock(0, kHome));
   }
   if (me == 2) {
-    EXPECT_OK(set.lock(0, kHome));
+    EXPECT_OK(timed ? set.lock_for(0, kHome, 60 * base::kSecond_ns) : set.lock(0, kHome));
     EXPECT_OK(set.unlock(0, kHome));
   }
   EXPECT_OK(g.barrier());
@@ -79,15 +79,13 @@ LockCounts counts_of_all(Runtime& g, LockKind kind) {
   return sum;
 }
 
-}  // namespace
-
-WORLD_TEST_ON(LockStatistics, AreThoseOfAKnownUse, (std::vector<Shape>{{3, 1}, {3, 3}, {5, 2}})) {
+void expect_those_of_a_known_use(Runtime& g, bool timed) {
   const bool same_node = g.node_of(Rank{1}) == g.node_of(Rank{2});
   const bool away = g.node_of(Rank{1}) != g.node_of(kHome);
   for (const LockKind kind : kAllLockKinds) {
     SCOPED_TRACE(to_string(kind));
     LockSet set = make(g, kind);
-    use(g, set);
+    use(g, set, timed);
     EXPECT_OK(g.destroy_lock_set(set));
     const LockCounts counts = counts_of_all(g, kind);
     EXPECT_EQ(counts.acquisitions, kFree + 2U);
@@ -105,6 +103,13 @@ WORLD_TEST_ON(LockStatistics, AreThoseOfAKnownUse, (std::vector<Shape>{{3, 1}, {
     EXPECT_OK(g.barrier());
   }
 }
+
+const std::vector<Shape> kShapes{{3, 1}, {3, 3}, {5, 2}};
+
+}  // namespace
+
+WORLD_TEST_ON(LockStatistics, AreThoseOfAKnownUse, kShapes) { expect_those_of_a_known_use(g, false); }
+WORLD_TEST_ON(LockStatistics, AreTheSameWithATimeout, kShapes) { expect_those_of_a_known_use(g, true); }
 
 namespace {
 

@@ -61,7 +61,12 @@ Status Ticket::attempt(Acquisition& a) {
   GRAPNEL_TRY(ground_.wait_for_answer(a, progress::Waiting::kForever));
   a.done = a.answer->body.flag == 0;
   a.before = a.answer->body.other;
-  if (a.done) a.received = a.answer->payload;
+  if (!a.done) {
+    ++a.ticket;  // failed tries, as at home
+    return {};
+  }
+  a.received = a.answer->payload;
+  if (a.ticket != 0 && a.before != 0) a.came = ground_.came_from(Rank(static_cast<int>(a.before) - 1));
   return {};
 }
 
@@ -83,8 +88,9 @@ progress::Outcome Ticket::answer(const LockId& lock, const LockBody& body, ByteV
   TicketWords& words = booth_.words(lock);
   LockBody said = body;
   if (body.verb == Verb::attempt) {
-    said.flag = booth_.take_if_free(words, request.origin) ? 0 : 1;
-    said.other = words.holder.load();
+    said.flag = booth_.take_served(words) ? 0 : 1;
+    // Who holds it, or held it last.
+    said.other = said.flag == 0 ? TicketBooth::become_holder(words, request.origin) : words.holder.load();
     ground_.answer(request, said, said.flag == 0 ? ground_.memory.kept(&words, 0) : Bytes());
     return progress::Outcome::done;
   }

@@ -32,18 +32,30 @@ class TicketBooth {
 
   /// Takes a ticket only if it is served at once.
   bool take_if_free(TicketWords& words, Rank who) {
+    if (!take_served(words)) return false;
+    become_holder(words, who);
+    return true;
+  }
+  /// The same without `become_holder`, which is to follow.
+  bool take_served(TicketWords& words) {
     std::uint32_t ticket = words.serving.load(std::memory_order_acquire);    // pairs with `serve_next`
     if (words.next.load(std::memory_order_relaxed) != ticket) return false;  // decided by the exchange
-    if (!words.next.compare_exchange_strong(ticket, ticket + 1)) return false;
+    return words.next.compare_exchange_strong(ticket, ticket + 1);
+  }
+  /// For who is served: notes it, and answers who was before it (a mark; 0: nobody).
+  static std::uint32_t become_holder(TicketWords& words, Rank who) {
+    const std::uint32_t last = words.holder.load(std::memory_order_relaxed);
     words.holder.store(mark(who), std::memory_order_relaxed);  // only holders write it, one after the other
-    return true;
+    return last;
   }
   /// A try at home: done, or not, at once.
   void attempt(Acquisition& a) {
     TicketWords& here = words(a.lock);
-    if (!take_if_free(here, ground_.me)) return;
-    a.received = ground_.memory.kept(&here, 0);
-    a.done = true;
+    if (take_served(here)) {
+      finish(a, here, a.ticket != 0);
+    } else {
+      ++a.ticket;  // failed tries: the lock was taken, so it will come from its holder
+    }
   }
   std::uint32_t take(TicketWords& words) { return words.next.fetch_add(1); }
   bool served(const TicketWords& words, std::uint32_t ticket) const { return words.serving.load() == ticket; }
@@ -53,7 +65,7 @@ class TicketBooth {
   }
   /// The caller is served: fills in where the lock came from, and what the last holder left.
   void finish(Acquisition& a, TicketWords& words, bool waited) {
-    const std::uint32_t last = words.holder.exchange(mark(ground_.me));
+    const std::uint32_t last = become_holder(words, ground_.me);
     if (waited && last != 0) a.came = ground_.came_from(Rank(static_cast<int>(last) - 1));
     a.received = ground_.memory.kept(&words, 0);
     a.done = true;
