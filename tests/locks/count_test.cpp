@@ -4,7 +4,9 @@
 #include "harness/access.hpp"
 #include "harness/world.hpp"
 #include "locks/exercise.hpp"
+#include "runtime/lock_set_access.hpp"
 #include "sim/sim_world.hpp"
+#include "sync/lock_set.hpp"
 
 namespace grapnel::test {
 namespace {
@@ -39,10 +41,33 @@ constexpr Expected kBetweenNodes[] = {
     {LockKind::cohort, 2, 1, 1},        {LockKind::reader_writer, 2, 1, 2},
 };
 
-// Held for long by one rank, the other's pauses double up to the longest: so many messages it takes until it has it.
-std::uint64_t messages_of_the_waiter(Runtime& g, std::uint64_t first_ns, std::uint64_t longest_ns) {
+// How one waits: at once to the end, in pieces shorter than the first pause, or by looking now and then.
+enum class Wait { whole, pieces, looks };
+constexpr Wait kAllWaits[] = {Wait::whole, Wait::pieces, Wait::looks};
+constexpr std::uint64_t kPiece_ns = 50 * base::kMicrosecond_ns;
+
+void lock_by(Runtime& g, LockSet& locks, Wait how) {
+  if (how == Wait::whole) {
+    EXPECT_OK(locks.lock(0, Rank{0}));
+    return;
+  }
+  sync::locks::Set& set = *LockSetAccess::of(locks);
+  const auto started = set.start(0, Rank{0}, {});
+  ASSERT_OK(started.status());
+  for (;;) {
+    if (how == Wait::looks) sim::pass_time(*RuntimeAccess::parts(g).host, kPiece_ns);
+    const auto over =
+        how == Wait::looks ? set.test(**started, nullptr) : set.finish_within(**started, kPiece_ns, nullptr);
+    ASSERT_OK(over.status());
+    if (*over) return;
+  }
+}
+
+// Held for 60 ms by one rank, the other tries again and again, with pauses: so many messages it takes until it has it.
+std::uint64_t messages_of_the_waiter(Runtime& g, LockKind kind, std::uint64_t first_ns, std::uint64_t longest_ns,
+                                     Wait how) {
   LockOptions options;
-  options.kind = LockKind::test_and_set;
+  options.kind = kind;
   options.backoff_ns = first_ns;
   options.backoff_most_ns = longest_ns;
   auto created = g.create_lock_set(1, options);
@@ -53,7 +78,7 @@ std::uint64_t messages_of_the_waiter(Runtime& g, std::uint64_t first_ns, std::ui
   if (holds) {
     for (int i = 0; i < 3; ++i) settle(g);
   } else {
-    EXPECT_OK(created->lock(0, Rank{0}));
+    lock_by(g, *created, how);
   }
   EXPECT_OK(created->unlock(0, Rank{0}));
   const std::uint64_t messages = created->counts().messages;
@@ -150,11 +175,31 @@ WORLD_TEST_ON(LockCounts, ReadersOfANodeWithAGrantSendNothing, (std::vector<Shap
 
 WORLD_TEST_ON(LockCounts, PausesDouble, (std::vector<Shape>{{2, 2}})) {
   const std::uint64_t first_ns = 100 * base::kMicrosecond_ns;
-  const std::uint64_t doubling = messages_of_the_waiter(g, first_ns, base::kSecond_ns);
-  const std::uint64_t alike = messages_of_the_waiter(g, first_ns, first_ns);
-  if (index(g.rank()) == 0) return;
-  EXPECT_LE(doubling, 2 * 13 + 1u);  // 60 ms are a dozen pauses that double, of half their length at least
-  EXPECT_GT(alike, 2 * doubling);
+  for (const Wait how : kAllWaits) {
+    const std::uint64_t doubling = messages_of_the_waiter(g, LockKind::test_and_set, first_ns, base::kSecond_ns, how);
+    if (index(g.rank()) == 1) {
+      // 60 ms are a dozen pauses that double, of half their length at least.
+      EXPECT_LE(doubling, 2 * 13 + 1u) << "wait " << static_cast<int>(how);
+    }
+  }
+  const std::uint64_t doubling =
+      messages_of_the_waiter(g, LockKind::test_and_set, first_ns, base::kSecond_ns, Wait::whole);
+  const std::uint64_t alike = messages_of_the_waiter(g, LockKind::test_and_set, first_ns, first_ns, Wait::whole);
+  if (index(g.rank()) == 1) {
+    EXPECT_GT(alike, 2 * doubling);
+  }
+}
+
+// The one before it in the line is worth one pause, however the wait is cut into pieces.
+WORLD_TEST_ON(LockCounts, ATicketIsReadOncePerPause, (std::vector<Shape>{{2, 2}})) {
+  const std::uint64_t pause_ns = 5 * base::kMillisecond_ns;
+  for (const Wait how : kAllWaits) {
+    const std::uint64_t messages = messages_of_the_waiter(g, LockKind::ticket, pause_ns, base::kSecond_ns, how);
+    if (index(g.rank()) == 1) {
+      // In 60 ms, at half a pause's distance at least; on a busy machine the holder sleeps longer.
+      EXPECT_LE(messages, 2 * 2 * 12 + 3u) << "wait " << static_cast<int>(how);
+    }
+  }
 }
 
 }  // namespace grapnel::test

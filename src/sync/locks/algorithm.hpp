@@ -50,6 +50,9 @@ struct Acquisition {
   std::uint64_t waits_since_ns = 0;  ///< where it is waited for in pieces; 0: not yet
   const Set* started_by = nullptr;   ///< whose `start` made it; misuse is found by these two
   bool delivered = false;            ///< its caller has been told that it holds the lock
+  // Of one who tries again and again; kept here, so that waiting in pieces changes nothing (Ground::retry).
+  std::uint64_t pause_ns = 0;       ///< the last one's length; 0: none yet
+  std::uint64_t not_before_ns = 0;  ///< the next try; 0: at once
 
   // The algorithm's own.
   int stage = 0;

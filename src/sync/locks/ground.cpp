@@ -147,15 +147,19 @@ std::string Ground::name_of(const std::vector<Rank>& ranks) {
   return ranks.size() > kMost ? names + ", ..." : names;
 }
 
-Status Ground::pause(std::uint64_t pause_ns, std::uint64_t until_ns) {
+void Ground::set_pause(Acquisition& a, std::uint64_t pause_ns) {
+  a.pause_ns = std::min(pause_ns, options.backoff_most_ns);
   // relaxed: nothing but a source of numbers.
   const std::uint64_t seed = random_.fetch_add(0x9e3779b97f4a7c15ULL, std::memory_order_relaxed);
-  const std::uint64_t part_ns = pause_ns / 2 + base::Random(seed).below(pause_ns / 2 + 1);
+  a.not_before_ns = waiting.host().now_ns() + a.pause_ns / 2 + base::Random(seed).below(a.pause_ns / 2 + 1);
+}
+
+Status Ground::pause(const Acquisition& a, std::uint64_t until_ns) {
+  if (a.not_before_ns == 0 || waiting.host().now_ns() >= a.not_before_ns) return {};
   if (until_ns == 0) return Status(Code::timed_out, "not yet");
-  const std::uint64_t now_ns = waiting.host().now_ns();
-  const bool ends = until_ns != progress::Waiting::kForever && until_ns <= now_ns + part_ns;
+  const bool ends = until_ns < a.not_before_ns;
   os::Word nobody_wakes{0};
-  Status slept = wait_on(nobody_wakes, ends ? until_ns : now_ns + part_ns, [] { return false; });
+  Status slept = wait_on(nobody_wakes, ends ? until_ns : a.not_before_ns, [] { return false; });
   if (slept.code() == Code::timed_out && !ends) return {};
   return slept;
 }

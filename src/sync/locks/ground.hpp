@@ -73,18 +73,23 @@ class Ground {
         word, [&](std::uint32_t) { return ready(); }, [](std::uint32_t) { return true; }, until_ns);
   }
 
-  /// Tries again and again until it is done, with pauses that double from the options' first to their longest, and are
-  /// random between half of that and all of it, so that equal waiters part.
+  /// Tries again and again until it is done, with pauses that double from the options' first to their longest. Pauses
+  /// and tries go on where an earlier call left them, however short each call's time is.
   template <typename Attempt>
   Status retry(Acquisition& a, std::uint64_t until_ns, Attempt attempt) {
-    for (std::uint64_t pause_ns = options.backoff_ns;; pause_ns = std::min(2 * pause_ns, options.backoff_most_ns)) {
+    for (;;) {
+      GRAPNEL_TRY(pause(a, until_ns));
       GRAPNEL_TRY(attempt(a));
       if (a.done) return {};
-      GRAPNEL_TRY(pause(pause_ns, until_ns));
+      set_pause(a, a.pause_ns == 0 ? options.backoff_ns : 2 * a.pause_ns);
     }
   }
-  /// Sleeps about that long. timed_out: `until_ns` came first.
-  Status pause(std::uint64_t pause_ns, std::uint64_t until_ns);
+  /// From now on, `pause_ns` at most the options' longest. Random between half of that and all of it, so that equal
+  /// waiters part.
+  void set_pause(Acquisition& a, std::uint64_t pause_ns);
+  /// Sleeps until the acquisition's pause is over; reads no clock where it has none. timed_out: `until_ns` came first
+  /// (0: it is not over).
+  Status pause(const Acquisition& a, std::uint64_t until_ns);
 
   /// The node's table of lines is full.
   Status no_line(const LockId& lock) const;

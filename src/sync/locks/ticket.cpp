@@ -23,7 +23,8 @@ Status Ticket::start(Acquisition& a) {
 Status Ticket::advance(Acquisition& a, std::uint64_t until_ns) {
   switch (a.stage) {
     case kTrying: return ground_.retry(a, until_ns, [this](Acquisition& one) { return attempt(one); });
-    case kReading: return read_until_served(a, until_ns);
+    case kReading:
+    case kPausing: return read_until_served(a, until_ns);
     default: break;
   }
   TicketWords& words = booth_.words(a.lock);
@@ -34,22 +35,31 @@ Status Ticket::advance(Acquisition& a, std::uint64_t until_ns) {
 
 Status Ticket::read_until_served(Acquisition& a, std::uint64_t until_ns) {
   for (;;) {
-    GRAPNEL_TRY(ground_.wait_for_answer(a, until_ns));
-    const LockBody& said = a.answer->body;
-    a.ticket = static_cast<std::uint32_t>(said.me);
-    a.before = said.other;
-    const auto serving = static_cast<std::uint32_t>(said.value);
-    if (serving == a.ticket) {
-      a.received = a.answer->payload;
-      if (said.flag != 0 && said.other != 0) a.came = ground_.came_from(Rank(static_cast<int>(said.other) - 1));
-      a.done = true;
-      return {};
+    if (a.stage == kReading) {
+      GRAPNEL_TRY(ground_.wait_for_answer(a, until_ns));
+      take_answer(a);
+      if (a.done) return {};
+      a.stage = kPausing;
     }
-    const std::uint64_t pause_ns =
-        std::min(ground_.options.backoff_most_ns, (a.ticket - serving) * ground_.options.backoff_ns);
-    if (until_ns != 0) GRAPNEL_TRY(ground_.pause(pause_ns, until_ns));
+    GRAPNEL_TRY(ground_.pause(a, until_ns));
     GRAPNEL_TRY(ground_.ask(a, ground_.node_of(a.lock.home), ground_.body(Verb::read, a.lock, a.ticket), {}));
+    a.stage = kReading;
   }
+}
+
+// Served, or it pauses: the longer, the more stand before it.
+void Ticket::take_answer(Acquisition& a) {
+  const LockBody& said = a.answer->body;
+  a.ticket = static_cast<std::uint32_t>(said.me);
+  a.before = said.other;
+  const auto serving = static_cast<std::uint32_t>(said.value);
+  if (serving == a.ticket) {
+    a.received = a.answer->payload;
+    if (said.flag != 0 && said.other != 0) a.came = ground_.came_from(Rank(static_cast<int>(said.other) - 1));
+    a.done = true;
+    return;
+  }
+  ground_.set_pause(a, (a.ticket - serving) * ground_.options.backoff_ns);
 }
 
 Status Ticket::attempt(Acquisition& a) {

@@ -43,8 +43,9 @@ class Ticket final : public Algorithm {
   }
 
  private:
-  enum Stage { kTrying, kWaiting, kReading };
+  enum Stage { kTrying, kWaiting, kReading, kPausing };
   Status read_until_served(Acquisition& a, std::uint64_t until_ns);
+  void take_answer(Acquisition& a);
 
   Ground& ground_;
   TicketBooth booth_;
