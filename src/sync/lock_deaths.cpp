@@ -29,7 +29,7 @@ std::string Set::name_with(std::size_t ordinal, std::initializer_list<Hold> hold
 }
 
 std::string Set::holders(std::size_t ordinal) const {
-  return name_with(ordinal, {Hold::held, Hold::shared}, "holds it", "share it");
+  return name_with(ordinal, {Hold::granted, Hold::held, Hold::shared}, "holds it", "share it");
 }
 
 // Whether a rank of this node holds it; false for others.
@@ -38,7 +38,7 @@ bool Set::holds(Rank rank, std::size_t ordinal) const {
   const auto place = std::find(ranks.begin(), ranks.end(), rank);
   if (place == ranks.end()) return false;
   const Hold hold = ground_.memory.holds(static_cast<std::size_t>(place - ranks.begin()))[ordinal].load();
-  return hold == Hold::held || hold == Hold::shared;
+  return hold == Hold::granted || hold == Hold::held || hold == Hold::shared;
 }
 
 Status Set::tell_death(const Acquisition& a, const Status& why) {

@@ -61,8 +61,9 @@ Status Set::claim(const LockId& lock) {
   Hold found = Hold::none;
   // acquire: pairs with the release of the thread of this rank that had it last.
   if (mine_[lock.ordinal].compare_exchange_strong(found, Hold::wanted, std::memory_order_acquire)) return {};
+  const bool asked = found == Hold::wanted || found == Hold::granted;
   return Status(Code::invalid_argument, fmt::format("lock {} of rank {} is {} by the caller already", lock.index,
-                                                    index(lock.home), found == Hold::wanted ? "asked for" : "held"));
+                                                    index(lock.home), asked ? "asked for" : "held"));
 }
 
 bool Set::any_taken() const {
@@ -201,6 +202,8 @@ Result<std::shared_ptr<Acquisition>> Set::start(int lock_index, Rank home, const
     drop_claim(a->lock.ordinal);
     return tell_death(*a, started);
   }
+  // relaxed: as on the fast path.
+  if (a->done) mine_[a->lock.ordinal].store(Hold::granted, std::memory_order_relaxed);
   return a;
 }
 

@@ -29,11 +29,25 @@ bool names_the_holder(const std::string& text) {
 
 // Rank 1 gets the lock and is killed 50 ms later; the others wait for it.
 struct Death {
-  std::vector<Status> told = std::vector<Status>(3);
+  std::vector<Status> told;
   std::string log;
 };
 
-void be_a_rank(sim::RankWorld& me, LockKind kind, bool shared, Status& told) {
+struct Use {
+  bool shared = false;
+  bool starts = false;    ///< the holder has started it, and not looked since
+  bool gives_up = false;  ///< the waiters wait shortly and give up before they wait
+};
+
+void take(LockSet& set, Use use) {
+  if (use.starts) {
+    EXPECT_OK(set.start_lock(kLock, kHome).status());
+  } else {
+    EXPECT_OK(use.shared ? set.lock_shared(kLock, kHome) : set.lock(kLock, kHome));
+  }
+}
+
+void be_a_rank(sim::RankWorld& me, LockKind kind, Use use, Status& told) {
   auto started = runtime::assemble(foundation_of(me));
   ASSERT_TRUE(started.ok()) << started.status().to_string();
   Runtime& g = **started;
@@ -42,24 +56,26 @@ void be_a_rank(sim::RankWorld& me, LockKind kind, bool shared, Status& told) {
   auto created = g.create_lock_set(4, options);
   ASSERT_TRUE(created.ok());
   if (me.rank == kHolder) {
-    EXPECT_OK(shared ? created->lock_shared(kLock, kHome) : created->lock(kLock, kHome));
+    take(*created, use);
     EXPECT_OK(g.barrier());
     sim::pass_time(me.host, 10 * base::kSecond_ns);
     return;
   }
   EXPECT_OK(g.barrier());
+  if (use.gives_up) EXPECT_CODE(Code::timed_out, created->lock_for(kLock, kHome, base::kMillisecond_ns));
   told = created->lock(kLock, kHome);
   sim::pass_time(me.host, base::kSecond_ns);  // the servers look, too
 }
 
-Death die_in_sim(Shape shape, LockKind kind, bool shared) {
+Death die_in_sim(Shape shape, LockKind kind, Use use = {}) {
   Death death;
+  death.told.resize(static_cast<std::size_t>(shape.ranks));
   sim::WorldOptions options{.ranks = shape.ranks, .nodes = shape.nodes};
   options.seed(7);
   options.kills = {{kHolder, 50 * base::kMillisecond_ns}};
   ::testing::internal::CaptureStderr();
   const auto outcome =
-      sim::run_world(options, [&](sim::RankWorld& me) { be_a_rank(me, kind, shared, death.told[index(me.rank)]); });
+      sim::run_world(options, [&](sim::RankWorld& me) { be_a_rank(me, kind, use, death.told[index(me.rank)]); });
   death.log = ::testing::internal::GetCapturedStderr();
   EXPECT_TRUE(outcome.ok()) << outcome.report;
   return death;
@@ -69,7 +85,7 @@ class LockDeath : public ::testing::TestWithParam<LockKind> {};
 
 TEST_P(LockDeath, NamesLockHolderAndWaiters) {
   for (const Shape shape : {Shape{3, 1}, Shape{3, 2}, Shape{3, 3}}) {
-    const Death death = die_in_sim(shape, GetParam(), false);
+    const Death death = die_in_sim(shape, GetParam());
     SCOPED_TRACE(death.log);
     for (const std::size_t waiter : {0, 2}) {
       const Status& told = death.told[waiter];
@@ -85,8 +101,27 @@ TEST_P(LockDeath, NamesLockHolderAndWaiters) {
 
 TEST(LockDeathOfAReader, IsToldToo) {
   for (const Shape shape : {Shape{3, 1}, Shape{3, 2}, Shape{3, 3}}) {
-    const Death death = die_in_sim(shape, LockKind::reader_writer, true);
+    const Death death = die_in_sim(shape, LockKind::reader_writer, {.shared = true});
     EXPECT_TRUE(names_the_holder(death.log)) << death.log;
+  }
+}
+
+TEST_P(LockDeath, NamesWhoWasGrantedItAndHasNotLooked) {
+  if (GetParam() == LockKind::test_and_set) GTEST_SKIP() << "tries when it is waited for, not when it is started";
+  const Death death = die_in_sim({3, 1}, GetParam(), {.starts = true});
+  EXPECT_NE(death.log.find("rank 1 holds it"), std::string::npos) << death.log;
+}
+
+// In the queues of ranks and of nodes: a place that was taken up again, and one behind others of the node.
+TEST(LockDeathInAQueue, IsToldByWhoeverHasAPlace) {
+  for (const LockKind kind : {LockKind::mcs, LockKind::mcs_by_cas, LockKind::cohort}) {
+    for (const bool gives_up : {false, true}) {
+      const Death death = die_in_sim({5, 2}, kind, {.gives_up = gives_up});
+      EXPECT_EQ(death.log.find("not in the queue yet"), std::string::npos) << death.log;
+      EXPECT_EQ(death.log.find("taken up again") != std::string::npos, gives_up) << death.log;
+      EXPECT_EQ(death.log.find("behind others of its node") != std::string::npos, kind == LockKind::cohort)
+          << death.log;
+    }
   }
 }
 

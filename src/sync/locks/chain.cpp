@@ -197,6 +197,14 @@ Bytes Chain::successor_payload(const LockId& lock, ChainMember& mine, std::uint3
   return ground_.memory.kept(places_.line(lock, member), successor_room(mine.turn.load()));
 }
 
+std::string Chain::describe(const Acquisition& a, const char* place) const {
+  if (a.stage == kBehindOwnPlace) return fmt::format("{} that was given up before has not been passed yet", place);
+  if (a.stage != kInQueue) return fmt::format("{} is not in the queue yet", place);
+  // Whom it stands behind, only the acquisition knew that gave it up.
+  if (a.before == 0) return fmt::format("{} is in the queue since before it was given up and taken up again", place);
+  return fmt::format("{} stands behind {}", place, places_.name_of(member_of(a.before)));
+}
+
 // ---- what others say
 
 bool Chain::is_place(std::uint64_t place) const {

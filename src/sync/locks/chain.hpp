@@ -56,6 +56,7 @@ class Chain {
     virtual void* line(const LockId& lock, std::uint32_t member) = 0;
     virtual std::uint32_t member_count() const = 0;
     virtual NodeId node_of(std::uint32_t member) const = 0;
+    virtual std::string name_of(std::uint32_t member) const = 0;  ///< for messages
 
    protected:
     ~Places() = default;
@@ -80,9 +81,8 @@ class Chain {
   /// The holder leaves; `state` is idle then.
   Status release(const LockId& lock, ChainMember& mine, std::uint32_t member, ByteView payload);
   bool knows_successor(const ChainMember& mine) const { return next_of(mine, mine.turn.load()).load() > kReleased; }
-  /// For the message about a death. The member that `a` stands behind, or kNobody.
-  std::uint32_t before(const Acquisition& a) const { return a.before == 0 ? kNobody : member_of(a.before); }
-  static constexpr std::uint32_t kNobody = UINT32_MAX;
+  /// For the message about a death: whom `a` stands behind, as far as its rank knows. `place`: what stands there.
+  std::string describe(const Acquisition& a, const char* place) const;
   Bytes successor_payload(const LockId& lock, ChainMember& mine, std::uint32_t member);
 
   bool hear(const LockId& lock, const LockBody& body, ByteView payload, Voice voice);

@@ -133,9 +133,8 @@ Bytes Cohort::successor_payload(const LockId& lock) {
 }
 
 std::string Cohort::describe(const Acquisition& a) {
-  const std::uint32_t before = chain_.before(a);
-  if (before == Chain::kNobody) return "its node's place is not in the queue yet";
-  return fmt::format("its node stands behind {}", ground_.name_of(node_of(before)));
+  if (a.stage == kInNode) return "it stands behind others of its node";
+  return chain_.describe(a, "its node's place");
 }
 
 }  // namespace grapnel::sync::locks

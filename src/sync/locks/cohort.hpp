@@ -89,6 +89,7 @@ class Cohort final : public Algorithm, private Chain::Places {
     return static_cast<std::uint32_t>(ground_.launch.nodes().node_count());
   }
   NodeId node_of(std::uint32_t node) const override { return NodeId(static_cast<int>(node)); }
+  std::string name_of(std::uint32_t node) const override { return ground_.name_of(node_of(node)); }
 
   Words* find(const LockId& lock) {
     return ground_.at_home(lock) ? &ground_.memory.home<Words>(lock)

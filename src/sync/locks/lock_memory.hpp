@@ -33,8 +33,8 @@ struct LockId {
   std::byte* here = nullptr;  ///< the home's words, where the home is of this node; else null
 };
 
-/// What a rank has to do with a lock.
-enum class Hold : std::uint8_t { none, wanted, held, shared };
+/// What a rank has to do with a lock. Granted: it holds what it started, and has not looked yet.
+enum class Hold : std::uint8_t { none, wanted, granted, held, shared };
 
 /// A place in a queue inside a node (node_queue.hpp). Belongs to a rank; in use until the one behind has
 /// seen that it was passed.

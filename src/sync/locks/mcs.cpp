@@ -35,10 +35,4 @@ Status Mcs::release(const LockId& lock, bool, ByteView payload) {
 
 Bytes Mcs::successor_payload(const LockId& lock) { return chain_.successor_payload(lock, *my_line(lock), me()); }
 
-std::string Mcs::describe(const Acquisition& a) {
-  const std::uint32_t before = chain_.before(a);
-  return before == Chain::kNobody ? "its place is not in the queue yet"
-                                  : fmt::format("it stands behind rank {}", before);
-}
-
 }  // namespace grapnel::sync::locks

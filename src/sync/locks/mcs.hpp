@@ -41,7 +41,7 @@ class Mcs final : public Algorithm, private Chain::Places {
                            progress::Request& request) override {
     return chain_.answer(lock, body, payload, request);
   }
-  std::string describe(const Acquisition& a) override;
+  std::string describe(const Acquisition& a) override { return chain_.describe(a, "its place"); }
 
  private:
   struct Home {
@@ -56,6 +56,7 @@ class Mcs final : public Algorithm, private Chain::Places {
   void* line(const LockId& lock, std::uint32_t rank) override { return member(lock, rank); }
   std::uint32_t member_count() const override { return static_cast<std::uint32_t>(ground_.launch.size()); }
   NodeId node_of(std::uint32_t rank) const override { return ground_.node_of(Rank(static_cast<int>(rank))); }
+  std::string name_of(std::uint32_t rank) const override { return fmt::format("rank {}", rank); }
 
   std::uint64_t key(const LockId& lock, std::uint32_t rank) const { return lock.ordinal * member_count() + rank + 1; }
   std::uint32_t me() const { return static_cast<std::uint32_t>(index(ground_.me)); }
