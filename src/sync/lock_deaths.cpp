@@ -2,17 +2,24 @@
 //
 // Three know something: the ranks of a node see each other's holds (locks/lock_memory.hpp), a waiter knows whom it
 // stands behind (Algorithm::describe), and a home's server knows its queue (Algorithm::queue_behind). Each waiter tells
-// of itself when it looks next; of the locks that the dead rank held one process of its node tells at once, and every
-// server that hears of the death.
+// of itself when it looks next; of the locks that the dead rank held one process of its node tells at once, every server
+// that hears of the death, and the other nodes, which that process sends one message per lock (Verb::died).
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <initializer_list>
 
 #include "base/log.hpp"
+#include "base/units.hpp"
 #include "sync/lock_set.hpp"
 
 namespace grapnel::sync::locks {
+namespace {
+
+// Of a rank whose node's server has died: all its messages to the other nodes together, connecting included.
+constexpr std::uint64_t kTellOthersFor_ns = 20 * base::kMillisecond_ns;
+
+}  // namespace
 
 // "rank 1 holds it", "ranks 1, 4 share it": those of this node; empty where there are none.
 std::string Set::name_with(std::size_t ordinal, std::initializer_list<Hold> holds, const char* one,
@@ -54,19 +61,50 @@ Status Set::tell_death(const Acquisition& a, const Status& why) {
 
 void Set::tell_what_is_held_by(Rank dead, bool as_server) {
   const auto count = static_cast<std::size_t>(ground_.count);
+  const std::uint64_t until_ns = ground_.waiting.host().now_ns() + kTellOthersFor_ns;
   for (std::size_t ordinal = 0; ordinal < ground_.memory.lock_count(); ++ordinal) {
     const LockId lock = lock_at(static_cast<int>(ordinal % count), Rank(static_cast<int>(ordinal / count)));
-    std::vector<std::string> known;
-    if (holds(dead, ordinal)) {
-      known.push_back(holders(ordinal));
-      known.push_back(name_with(ordinal, {Hold::wanted}, "waits for it", "wait for it"));
-    }
-    if (as_server && ground_.at_home(lock)) known.push_back(algorithm_->queue_behind(lock, dead));
-    known.erase(std::remove(known.begin(), known.end(), ""), known.end());
-    if (known.empty()) continue;
-    base::log_error("rank {} died; lock {} of rank {} ({}): {}", index(dead), lock.index, index(lock.home),
-                    to_string(ground_.options.kind), fmt::join(known, "; "));
+    const bool held = holds(dead, ordinal);
+    tell_of(lock, dead, held, as_server);
+    if (held) let_other_nodes_tell(lock, dead, as_server, until_ns);
   }
+}
+
+// Of a lock that the dead rank held, all that this node knows; of others, what a server knows of its homes' queues.
+void Set::tell_of(const LockId& lock, Rank dead, bool held, bool as_server) {
+  std::vector<std::string> known;
+  if (held) {
+    known.push_back(holders(lock.ordinal));
+    known.push_back(name_with(lock.ordinal, {Hold::wanted}, "waits for it", "wait for it"));
+  }
+  if (as_server && ground_.at_home(lock)) known.push_back(algorithm_->queue_behind(lock, dead));
+  known.erase(std::remove(known.begin(), known.end(), ""), known.end());
+  if (known.empty()) return;
+  base::log_error("rank {} died; lock {} of rank {} ({}): {}", index(dead), lock.index, index(lock.home),
+                  to_string(ground_.options.kind), fmt::join(known, "; "));
+}
+
+// The job ends for them before they hear of the death otherwise. One that cannot be told is one line less.
+void Set::let_other_nodes_tell(const LockId& lock, Rank dead, bool as_server, std::uint64_t until_ns) {
+  const LockBody body = ground_.body(Verb::died, lock, index(dead));
+  for (std::size_t node = 0; node < ground_.launch.nodes().node_count(); ++node) {
+    const NodeId to{static_cast<int>(node)};
+    if (to == ground_.my_node) continue;
+    if (as_server) {
+      static_cast<void>(ground_.deliver(Voice::server, to, lock, body, {}));
+    } else {
+      ground_.tell_at_the_end(to, body, until_ns);
+    }
+  }
+}
+
+// The server's thread; says it to nobody else.
+bool Set::hear_of_death(const LockId& lock, const LockBody& body) {
+  if (body.me >= ranks_) return false;
+  const Rank dead{static_cast<int>(body.me)};
+  if (ground_.node_of(dead) == ground_.my_node) return false;
+  tell_of(lock, dead, true, true);
+  return true;
 }
 
 }  // namespace grapnel::sync::locks

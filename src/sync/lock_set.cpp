@@ -293,6 +293,7 @@ Result<Bytes> Set::successor_payload(int lock_index, Rank home) {
 bool Set::hear(const LockBody& body, ByteView payload, Voice voice) {
   LockId lock;
   if (!name(body.index, Rank(body.home), lock) || payload.size() > kMostLockPayload) return false;
+  if (body.verb == Verb::died) return hear_of_death(lock, body);
   return algorithm_->hear(lock, body, payload, voice);
 }
 

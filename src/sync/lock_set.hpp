@@ -73,8 +73,8 @@ class Set {
   /// Locks that this rank holds or has asked for; for destruction.
   bool any_taken() const;
 
-  /// Tells of every lock that the dead rank holds as far as this node knows, and who waits for it. The server's thread
-  /// knows the queues of its homes, too.
+  /// Tells of every lock that the dead rank holds as far as this node knows, and who waits for it; the other nodes tell
+  /// who waits there. The server's thread knows the queues of its homes, too.
   void tell_what_is_held_by(Rank dead, bool as_server);
 
   bool hear(const LockBody& body, ByteView payload, Voice voice);
@@ -145,6 +145,9 @@ class Set {
                         const char* many) const;
   std::string holders(std::size_t ordinal) const;
   bool holds(Rank rank, std::size_t ordinal) const;
+  void tell_of(const LockId& lock, Rank dead, bool held, bool as_server);
+  void let_other_nodes_tell(const LockId& lock, Rank dead, bool as_server, std::uint64_t until_ns);
+  bool hear_of_death(const LockId& lock, const LockBody& body);
 
   const std::uint32_t number_;
   const std::size_t ranks_;

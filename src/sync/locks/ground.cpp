@@ -62,15 +62,27 @@ Status Ground::deliver(Voice voice, NodeId to, const LockId& lock, const LockBod
   return {};
 }
 
-Status Ground::tell(NodeId to, const LockBody& body, ByteView payload) {
+// The caller has the client's guard.
+Status Ground::send_to(NodeId to, const LockBody& body, ByteView payload) {
   const Composed composed(body, payload);
   progress::Order order;
   order.handler = kLockTellHandler;
   order.body = composed.view();
   statistics.messages.add(1);
+  return client_->send(to, order).status();
+}
+
+Status Ground::tell(NodeId to, const LockBody& body, ByteView payload) {
   progress::Client::Guard guard(*client_);
-  if (const auto sent = client_->send(to, order); !sent) return sent.status();
+  GRAPNEL_TRY(send_to(to, body, payload));
   return client_->drain(to);
+}
+
+// Not `drain`, which ends where the job does: nobody else would move it then.
+void Ground::tell_at_the_end(NodeId to, const LockBody& body, std::uint64_t until_ns) {
+  progress::Client::Guard guard(*client_);
+  if (!send_to(to, body, {}).ok()) return;
+  while (!client_->try_drain(to) && waiting.host().now_ns() < until_ns) client_->progress();
 }
 
 Status Ground::ask(Acquisition& a, NodeId to, const LockBody& body, ByteView payload) {

@@ -54,6 +54,8 @@ class Ground {
   Status deliver(Voice voice, NodeId to, const LockId& lock, const LockBody& body, ByteView payload);
   /// From a rank to the server of a node, its own too. It has left on return.
   Status tell(NodeId to, const LockBody& body, ByteView payload);
+  /// The same after a death, when nothing is waited for any more: it has left on return unless `until_ns` has passed.
+  void tell_at_the_end(NodeId to, const LockBody& body, std::uint64_t until_ns);
   /// Asks a node's server; `wait_for_answer` ends when `a.answer` has arrived.
   Status ask(Acquisition& a, NodeId to, const LockBody& body, ByteView payload);
   Status wait_for_answer(Acquisition& a, std::uint64_t until_ns);
@@ -101,6 +103,8 @@ class Ground {
   Came came_from(Rank rank) const { return node_of(rank) == my_node ? Came::from_this_node : Came::from_elsewhere; }
 
  private:
+  Status send_to(NodeId to, const LockBody& body, ByteView payload);
+
   progress::Client* client_;
   progress::Server* server_;
   const std::uint32_t set_;

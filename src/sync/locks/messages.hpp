@@ -31,7 +31,8 @@ enum class Verb : std::uint16_t {
   give_back,    ///< to the home: the node `me` gives its grant back; `flag` 1: and wants a shared one again
   recall,       ///< to the server of `me`: give the shared grant back (reader_writer's grants say in `value` who had it
                 ///< last, as the node + 1; 0: it was free)
-  grant_shared  ///< to the server of `me`; `flag` 1: and give it back when the readers that wait now are done
+  grant_shared,  ///< to the server of `me`; `flag` 1: and give it back when the readers that wait now are done
+  died           ///< to every other node: `me`, a rank of the sender's node that held the lock, has died
 };
 
 struct LockBody {
