@@ -80,7 +80,8 @@ Result<Barriers::Membership*> Barriers::prepare(const launch::Group& group, cons
 Status Barriers::complete_own_writes(Membership& mine) {
   // A group on one node has no server to sum counts: its members fence what they wrote to other nodes.
   const BarrierPlan plan = mine.several_nodes ? forced_.value_or(mine.plan) : BarrierPlan::few;
-  if (mine.several_nodes && !forced_) GRAPNEL_TRY(measure_delay());
+  // Not the node's leader, who may be no member: the plan wants to know before that one's first barrier.
+  if (mine.measures && !forced_) GRAPNEL_TRY(measure_delay());
   const bool fences = plan == BarrierPlan::few || plan == BarrierPlan::serial;
   const auto kind = plan == BarrierPlan::serial ? base::FenceKind::serial : base::FenceKind::overlapped;
   // A write of mine that was refused is no reason to leave the others waiting.
@@ -233,7 +234,7 @@ BarrierPlan Barriers::plan_of(const launch::Group& group) {
 
 // A client's round trip; what servers need among themselves is near enough for a choice.
 Status Barriers::measure_delay() {
-  if (!launch_.leads_node() || words_.delay_ns().load(std::memory_order_relaxed) != 0) return {};
+  if (words_.delay_ns().load(std::memory_order_relaxed) != 0) return {};
   const NodeId next{static_cast<int>((index(launch_.node()) + 1) % launch_.nodes().node_count())};
   std::uint64_t least_ns = UINT32_MAX;
   const std::uint64_t first_ns = waiting_.host().now_ns();

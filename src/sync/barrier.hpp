@@ -99,6 +99,7 @@ class Barriers {
     BarrierEntry* entry = nullptr;
     std::uint32_t local = 0;  ///< members on this node
     bool several_nodes = false;
+    bool measures = false;            ///< this rank is the group's first on its node
     std::vector<std::uint8_t> nodes;  ///< by node: has members
     std::uint32_t done = 0;           ///< barriers, modulo 2³¹; outlives a release
     bool held = false;                ///< the entry is

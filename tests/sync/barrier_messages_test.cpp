@@ -11,6 +11,7 @@
 #include "harness/access.hpp"
 #include "harness/foundation.hpp"
 #include "harness/world.hpp"
+#include "runtime/group_access.hpp"
 
 namespace grapnel::test {
 namespace {
@@ -186,6 +187,30 @@ TEST(BarrierMessages, AFanoutTakesFewerRounds) {
 TEST(BarrierMessages, TheChoiceSettles) {
   expect_cost({BarrierKind::automatic, 8, 7}, 7 + 3, 1 + 3);  // direct
   expect_cost({BarrierKind::automatic, 8, 0}, 3, 3);          // clean
+}
+
+// Nor need the leaders of its nodes be members, or the world have had a barrier.
+TEST(BarrierMessages, AGroupWithoutLeadersKnowsTheDelay) {
+  sim::WorldOptions options{.ranks = 6, .nodes = 3};
+  options.network.delay_ns = 5 * base::kMillisecond_ns;
+  const auto outcome = sim::run_world(options, [](sim::RankWorld& me) {
+    auto started = runtime::assemble(foundation_of(me));
+    ASSERT_TRUE(started.ok());
+    Runtime& g = **started;
+    const auto memory = g.allocate(8 * static_cast<std::size_t>(g.size()));
+    ASSERT_TRUE(memory.ok());
+    if (index(me.rank) % 2 == 1) {
+      const Rank members[] = {Rank{1}, Rank{3}, Rank{5}};
+      const auto group = g.make_group(members);
+      ASSERT_TRUE(group.ok());
+      write_to(g, *memory, 4, 1);
+      EXPECT_OK(g.barrier(*group));
+      // One delay less than an exchange, which it would be if nothing took time.
+      EXPECT_EQ(RuntimeAccess::parts(g).barriers->plan_of(*GroupAccess::of(*group)), sync::BarrierPlan::direct);
+    }
+    EXPECT_OK(g.finish());
+  });
+  EXPECT_TRUE(outcome.ok()) << outcome.report;
 }
 
 // Where eight nodes share two processors the sum of all messages counts.

@@ -35,9 +35,10 @@ Status Barriers::join(const launch::Group& group, Membership& mine,
   for (const Rank member : group.members) {
     const NodeId node = launch_.nodes().node_of[index(member)];
     mine.nodes[index(node)] = 1;
-    mine.local += node == launch_.node();
+    if (node == launch_.node() && mine.local++ == 0) mine.measures = member == launch_.rank();
     mine.several_nodes = mine.several_nodes || node != launch_.node();
   }
+  mine.measures = mine.measures && mine.several_nodes;
   const auto number = words_.attach(group.key, gate_count(mine, mine.done), on_new);
   if (!number) return number.status();
   mine.number = *number;
