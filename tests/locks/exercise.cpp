@@ -28,15 +28,15 @@ std::string Witness::complaint() const {
   return complaint_;
 }
 
-void Witness::enter(Runtime& g, bool shared, const Bytes& received) {
+void Witness::enter(Runtime& g, bool shared, const Bytes* received) {
   const int writers = shared ? writers_.load() : writers_.fetch_add(1);
   const int readers = shared ? readers_.fetch_add(1) : readers_.load();
   if (writers != 0) complain(g, shared ? "a reader came in beside a writer" : "two writers are inside");
   if (!shared && readers != 0) complain(g, "a writer came in beside readers");
   const std::uint64_t expected = written_.load();
-  const auto got = base::Decoder(received).get<std::uint64_t>();
-  if (expected != 0 && got.value_or(0) != expected) {
-    complain(g, fmt::format("the last release sent {}, what came was {}", expected, got.value_or(0)));
+  const std::uint64_t got = received == nullptr ? expected : base::Decoder(*received).get<std::uint64_t>().value_or(0);
+  if (expected != 0 && got != expected) {
+    complain(g, fmt::format("the last release sent {}, what came was {}", expected, got));
   }
   ++acquisitions_;
   if (shared) most_readers_ = std::max(most_readers_.load(), static_cast<std::uint64_t>(readers) + 1);
@@ -64,6 +64,7 @@ class User {
         host_(*RuntimeAccess::parts(g).host),
         witness_(witness),
         set_(*LockSetAccess::of(locks)),
+        carries_(set_.options().payload_bytes != 0),
         home_(home),
         random_(base::Random(seed).next() ^ (index(g.rank()) << 32)) {}
 
@@ -72,16 +73,33 @@ class User {
     const bool shared = set_.options().kind == LockKind::reader_writer && random_.chance(0.6);
     Bytes received;
     if (!take(shared, received)) return;
-    witness_.enter(g_, shared, received);
+    witness_.enter(g_, shared, carries_ ? &received : nullptr);
     pass(4);
-    const Bytes payload = witness_.leave(shared);
-    witness_.must(g_, set_.release(0, home_, shared, payload));
+    release(shared);
+  }
+
+  void use_at_last() {
+    Bytes received;
+    witness_.must(g_, set_.acquire(0, home_, {}, &received));
+    witness_.enter(g_, false, carries_ ? &received : nullptr);
+    release(false);
   }
 
  private:
   void pass(std::uint64_t most_us) {
     if (random_.chance(0.6)) sim::pass_time(host_, random_.below(most_us * kMicrosecond_ns));
   }
+
+  void release(bool shared) {
+    const Bytes payload = witness_.leave(shared);
+    if (is_plain(shared)) {
+      witness_.must(g_, set_.release(0, home_));
+    } else {
+      witness_.must(g_, set_.release(0, home_, shared, carries_ ? ByteView(payload) : ByteView()));
+    }
+  }
+  // The calls without payloads, which take shorter ways.
+  bool is_plain(bool shared) { return !carries_ && !shared && random_.chance(0.5); }
 
   bool take(bool shared, Bytes& received) {
     Ask ask;
@@ -100,7 +118,7 @@ class User {
       return taken.ok();
     }
     if (dice < 60) return start_and_finish(ask, received);
-    const Status taken = set_.acquire(0, home_, ask, &received);
+    const Status taken = is_plain(shared) ? set_.acquire(0, home_) : set_.acquire(0, home_, ask, &received);
     witness_.must(g_, taken);
     return taken.ok();
   }
@@ -126,6 +144,7 @@ class User {
   os::Host& host_;
   Witness& witness_;
   sync::locks::Set& set_;
+  const bool carries_;  ///< payloads
   const Rank home_;
   base::Random random_;
 };
@@ -135,7 +154,7 @@ class User {
 void exercise(Runtime& g, Witness& witness, LockKind kind, std::uint64_t seed) {
   LockOptions options;
   options.kind = kind;
-  options.payload_bytes = 16;
+  options.payload_bytes = base::Random(~seed).chance(0.5) ? 16 : 0;
   options.local_passes = 2;
   options.backoff_ns = 500;
   options.backoff_most_ns = 20 * kMicrosecond_ns;
@@ -146,11 +165,7 @@ void exercise(Runtime& g, Witness& witness, LockKind kind, std::uint64_t seed) {
   for (int round = 0; round < 5; ++round) user.use_once();
   witness.must(g, g.barrier());
   // Whoever gave up or came late has left nothing behind that would keep others out.
-  sync::locks::Set& set = *LockSetAccess::of(*locks);
-  Bytes received;
-  witness.must(g, set.acquire(0, home, {}, &received));
-  witness.enter(g, false, received);
-  witness.must(g, set.release(0, home, false, witness.leave(false)));
+  user.use_at_last();
   witness.must(g, g.barrier());
   witness.must(g, g.destroy_lock_set(*locks));
 }

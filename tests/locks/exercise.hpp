@@ -24,8 +24,8 @@ class Witness {
   void must(Runtime& g, const Status& status) {
     if (!status.ok()) complain(g, status.to_string());
   }
-  /// The caller just got the lock; `received` is what came with it.
-  void enter(Runtime& g, bool shared, const Bytes& received);
+  /// The caller just got the lock; `received` is what came with it, null where the set carries nothing.
+  void enter(Runtime& g, bool shared, const Bytes* received);
   /// The caller is about to release; what it sends along (nothing for readers).
   Bytes leave(bool shared);
 
