@@ -3,7 +3,7 @@
 //
 // GRAPNEL_LOCK_ACQUISITIONS says how many of all ranks together (the soak says a million). Every sixteenth is measured:
 // how many others got the lock from the moment when this rank's place was taken to its own turn. In a queue that is
-// first come, first served these are at most the other ranks, each once.
+// first come, first served these are at most the other ranks, each once. Each time nobody else may be inside.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -25,7 +25,10 @@ int acquisitions_of_all() {
 
 std::vector<Shape> endurance_shapes() { return {{4, 1}, {4, 2}, {3, 3}}; }
 
-// One rank's part. The counter at the lock's home gives every acquisition its number.
+constexpr std::int64_t kInside = std::int64_t{1} << 32;
+
+// One rank's part. The counter at the lock's home gives every acquisition its number, and says in its upper half how
+// many are inside.
 class Endurance {
  public:
   Endurance(Runtime& g, const Memory& counter, LockSet set)
@@ -37,7 +40,8 @@ class Endurance {
         measured();
       } else {
         ASSERT_OK(set_.lock(0, kHome));
-        add_to_counter(1);
+        enter();
+        leave();
         ASSERT_OK(set_.unlock(0, kHome));
       }
     }
@@ -51,13 +55,21 @@ class Endurance {
     EXPECT_OK(old.status());
     return old.ok() ? *old : 0;
   }
+  // Answers how many had the lock before.
+  std::int64_t enter() {
+    const std::int64_t old = add_to_counter(kInside + 1);
+    EXPECT_EQ(old / kInside, 0) << "somebody else holds the lock";
+    return old % kInside;
+  }
+  void leave() { add_to_counter(-kInside); }
   void measured() {
     auto request = set_.start_lock(0, kHome);
     ASSERT_OK(request.status());
     // Behind the request: the home's server executes what comes from one rank in its order.
-    const std::int64_t at_place = add_to_counter(0);
+    const std::int64_t at_place = add_to_counter(0) % kInside;
     ASSERT_OK(set_.wait(*request));
-    const std::int64_t before = add_to_counter(1) - at_place;
+    const std::int64_t before = enter() - at_place;
+    leave();
     ASSERT_OK(set_.unlock(0, kHome));
     most_before_ = std::max(most_before_, before);
     sum_before_ += before;
