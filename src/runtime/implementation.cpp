@@ -134,6 +134,7 @@ Status Runtime::Implementation::finish() {
   // Nobody sends any more after the first fence; every client is gone after the second; then the servers may go.
   GRAPNEL_TRY(launch->fence());
   if (client) rma->forget_remote_keys();
+  launch->at_death({});  // what is told of a death goes by the client
   client.reset();
   GRAPNEL_TRY(launch->fence());
   if (server) server->stop();
