@@ -118,8 +118,8 @@ typedef struct armci_meminfo_ds {
 
 /* ---- start and stop ---- */
 
-/* Collective; 0 or an error. MPI is started when the program has not done so; then ARMCI_Finalize ends it. Calls are
- * counted: the last ARMCI_Finalize is the one that ends. Settings are the GRAPNEL_ environment variables. */
+/* Collective; 0 or an error. MPI is started when the program has not done so; then ARMCI_Finalize ends it, also
+ * where the start failed. Calls are counted: the last ARMCI_Finalize is the one that ends. Settings are the GRAPNEL_ environment variables. */
 ARMCI_CALL_(int, Init, (void));
 ARMCI_CALL_(int, Init_args, (int* argc, char*** argv));
 ARMCI_CALL_(int, Init_mpi_comm, (MPI_Comm comm)); /* the ranks of `comm` are the world */

@@ -23,8 +23,12 @@ Job* the_job = nullptr;
 
 namespace {
 
-/// What armci_msg_init_comm was given, for an ARMCI_Init that follows.
-MPI_Comm named_comm = MPI_COMM_NULL;
+/// What outlives a job. A failed ARMCI_Init may leave MPI running: a later one, or ARMCI_Finalize, takes it over.
+struct LifeCycle {
+  MPI_Comm named_comm = MPI_COMM_NULL;  ///< what armci_msg_init_comm was given, for an ARMCI_Init that follows
+  bool mpi_is_ours = false;             ///< an ARMCI_Init started MPI, so an ARMCI_Finalize ends it
+};
+LifeCycle life_cycle;
 
 bool mpi_started() {
   int initialized = 0;
@@ -98,20 +102,22 @@ int begin(const char* call, int* argc, char*** argv, int level, Choose choose) {
     return 0;
   }
   if (mpi_ended()) return report(call, Status(Code::unavailable, "MPI has ended; it cannot start a second time"));
-  const bool starts_mpi = !mpi_started();
-  if (starts_mpi) {
-    if (const Status started = start_mpi(argc, argv, level); !started.ok()) return report(call, started);
+  if (!mpi_started()) {
+    const Status started = start_mpi(argc, argv, level);
+    life_cycle.mpi_is_ours = mpi_started();
+    if (!started.ok()) return report(call, started);
   }
   auto job = build_job(choose());
   if (!job) return report(call, job.status());
-  (*job)->ends_mpi = starts_mpi;
   MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_mpi_ends, &(*job)->keyval, nullptr);
   MPI_Comm_set_attr(MPI_COMM_SELF, (*job)->keyval, nullptr);
   the_job = job->release();
   return 0;
 }
 
-MPI_Comm chosen_comm() { return named_comm != MPI_COMM_NULL ? named_comm : MPI_COMM_WORLD; }
+MPI_Comm chosen_comm() {
+  return life_cycle.named_comm != MPI_COMM_NULL ? life_cycle.named_comm : MPI_COMM_WORLD;
+}
 
 /// Collective. The job is gone afterwards, whatever it says.
 int end_job() {
@@ -128,6 +134,10 @@ int end_job() {
 void forget_keyval(int keyval) {
   MPI_Comm_delete_attr(MPI_COMM_SELF, keyval);
   MPI_Comm_free_keyval(&keyval);
+}
+
+void end_own_mpi() {
+  if (life_cycle.mpi_is_ours && !mpi_ended()) MPI_Finalize();
 }
 
 }  // namespace
@@ -155,14 +165,17 @@ ARMCI_DEFINE(int, Init_thread_comm, (int required, MPI_Comm comm)) {
 
 ARMCI_DEFINE(int, Initialized, (void)) { return the_job != nullptr ? 1 : 0; }
 
-// A second ARMCI_Finalize, or one after MPI_Finalize ended the job, finds nothing to do.
+// A second ARMCI_Finalize, or one after MPI_Finalize ended the job, finds nothing to do; one after an ARMCI_Init that
+// failed ends the MPI that it started.
 ARMCI_DEFINE(int, Finalize, (void)) {
-  if (the_job == nullptr || --the_job->starts > 0) return 0;
-  const bool ends_mpi = the_job->ends_mpi;
-  const int keyval = the_job->keyval;
-  const int result = end_job();
-  forget_keyval(keyval);
-  if (ends_mpi) MPI_Finalize();
+  if (the_job != nullptr && --the_job->starts > 0) return 0;
+  int result = 0;
+  if (the_job != nullptr) {
+    const int keyval = the_job->keyval;
+    result = end_job();
+    forget_keyval(keyval);
+  }
+  end_own_mpi();
   return result;
 }
 
@@ -173,7 +186,7 @@ ARMCI_DEFINE_LOWER(void, msg_init, (int* argc, char*** argv)) {
 }
 
 // Whoever has a communicator has started MPI.
-ARMCI_DEFINE_LOWER(void, msg_init_comm, (MPI_Comm comm)) { named_comm = comm; }
+ARMCI_DEFINE_LOWER(void, msg_init_comm, (MPI_Comm comm)) { life_cycle.named_comm = comm; }
 
 ARMCI_DEFINE_LOWER(void, msg_finalize, (void)) {
   if (mpi_started() && !mpi_ended()) MPI_Finalize();

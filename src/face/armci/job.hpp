@@ -39,9 +39,8 @@ struct Job {
   std::shared_ptr<sync::locks::Set> locks;  ///< the mutexes, if there are any
   int me = 0;
   int ranks = 0;
-  int starts = 1;         ///< ARMCI_Init less ARMCI_Finalize
-  bool ends_mpi = false;  ///< ARMCI_Init started MPI
-  int keyval = 0;         ///< of the attribute whose deletion tells that MPI ends
+  int starts = 1;  ///< ARMCI_Init less ARMCI_Finalize
+  int keyval = 0;  ///< of the attribute whose deletion tells that MPI ends
 
   Groups groups;
   std::vector<int> mutexes;                         ///< how many are at home in each rank; empty where there are none

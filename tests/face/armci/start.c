@@ -170,6 +170,31 @@ static void refused(void) {
   MPI_Finalize();
 }
 
+/* ARMCI_Init, which starts MPI, meets a setting that it cannot use. */
+static void fail_to_start(void) {
+  setenv("GRAPNEL_FENCE", "sideways", 1);
+  CHECK_EQUAL(ARMCI_Init(), FAIL);
+  CHECK_EQUAL(ARMCI_Initialized(), 0);
+  unsetenv("GRAPNEL_FENCE");
+  learn_ranks();
+  CHECK(!mpi_ended());
+}
+
+static void start_again(void) {
+  fail_to_start();
+  CHECK_EQUAL(ARMCI_Init(), 0);
+  work();
+  CHECK_EQUAL(ARMCI_Finalize(), 0);
+  CHECK(mpi_ended());
+}
+
+static void give_up(void) {
+  fail_to_start();
+  CHECK_EQUAL(ARMCI_Finalize(), 0);
+  CHECK(mpi_ended());
+  CHECK_EQUAL(ARMCI_Finalize(), 0);
+}
+
 int main(int argc, char** argv) {
   const char* const way = argc > 1 ? argv[1] : "";
   if (strcmp(way, "alone") == 0)
@@ -192,6 +217,10 @@ int main(int argc, char** argv) {
     too_early();
   else if (strcmp(way, "refused") == 0)
     refused();
+  else if (strcmp(way, "again") == 0)
+    start_again();
+  else if (strcmp(way, "given-up") == 0)
+    give_up();
   else
     return 2;
   if (me == 0) printf("passed: %d ranks, %s\n", ranks, way);
