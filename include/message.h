@@ -34,8 +34,10 @@ extern "C" {
 ARMCI_LOWER_CALL_(int, msg_me, (void));
 ARMCI_LOWER_CALL_(int, msg_nproc, (void));
 ARMCI_LOWER_CALL_(void, msg_init, (int* argc, char*** argv)); /* starts MPI where it does not run yet */
-ARMCI_LOWER_CALL_(void, msg_init_comm, (MPI_Comm comm));      /* `comm` becomes the world of ARMCI_Init */
-ARMCI_LOWER_CALL_(void, msg_finalize, (void));                /* ends MPI, and ARMCI before it */
+/* Collective over `comm`, of which the library keeps a duplicate: it becomes the world of every ARMCI_Init and, outside
+ * ARMCI_Init and ARMCI_Finalize, of these calls. */
+ARMCI_LOWER_CALL_(void, msg_init_comm, (MPI_Comm comm));
+ARMCI_LOWER_CALL_(void, msg_finalize, (void)); /* ends MPI, and ARMCI before it */
 ARMCI_LOWER_CALL_(void, msg_abort, (int code));
 ARMCI_LOWER_CALL_(double, timer, (void)); /* seconds */
 

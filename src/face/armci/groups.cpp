@@ -13,17 +13,6 @@ namespace {
 // Of the messages by which MPI makes a communicator from `parent_`.
 constexpr int kCreateTag = 7;
 
-MPI_Comm duplicate(MPI_Comm comm) {
-  MPI_Comm own = MPI_COMM_NULL;
-  MPI_Comm_dup(comm, &own);
-  MPI_Comm_set_errhandler(own, MPI_ERRORS_ARE_FATAL);
-  return own;
-}
-
-void free_comm(MPI_Comm& comm) {
-  if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
-}
-
 void free_comms(GroupEntry& entry) {
   for (MPI_Comm* comm : {&entry.node_comm, &entry.masters_comm, &entry.comm}) free_comm(*comm);
 }
@@ -45,6 +34,17 @@ Result<std::vector<int>> members_of(const GroupEntry& parent, const int* ranks, 
 }
 
 }  // namespace
+
+MPI_Comm duplicate(MPI_Comm comm) {
+  MPI_Comm own = MPI_COMM_NULL;
+  MPI_Comm_dup(comm, &own);
+  MPI_Comm_set_errhandler(own, MPI_ERRORS_ARE_FATAL);
+  return own;
+}
+
+void free_comm(MPI_Comm& comm) {
+  if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
+}
 
 MPI_Comm Groups::create_comm(const GroupEntry& group, const int* places, int count) const {
   std::vector<int> ranks;

@@ -14,6 +14,11 @@
 
 namespace grapnel::armci {
 
+/// A communicator of the face's own, whose errors end the job. Collective.
+MPI_Comm duplicate(MPI_Comm comm);
+/// Leaves MPI_COMM_NULL, which may stand there before, too. Collective.
+void free_comm(MPI_Comm& comm);
+
 struct GroupEntry {
   std::vector<int> members;               ///< ranks of the world, in the group's order
   int my_index = -1;                      ///< among `members`; -1: not a member

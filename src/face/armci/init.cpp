@@ -2,7 +2,7 @@
 //
 // The end comes by the last ARMCI_Finalize, or, where the program forgot it, by MPI_Finalize: MPI deletes the
 // attributes of MPI_COMM_SELF first of all, while its calls still work, and the deletion of ours ends the job's part
-// here.
+// here and frees the communicator that the program named.
 //
 // Threads: no other call of the face may overlap these.
 #include <fmt/format.h>
@@ -25,8 +25,9 @@ namespace {
 
 /// What outlives a job. A failed ARMCI_Init may leave MPI running: a later one, or ARMCI_Finalize, takes it over.
 struct LifeCycle {
-  MPI_Comm named_comm = MPI_COMM_NULL;  ///< what armci_msg_init_comm was given, for an ARMCI_Init that follows
+  MPI_Comm named_comm = MPI_COMM_NULL;  ///< our duplicate of what armci_msg_init_comm was given last
   bool mpi_is_ours = false;             ///< an ARMCI_Init started MPI, so an ARMCI_Finalize ends it
+  bool watches_mpi = false;             ///< `on_mpi_ends` will be called
 };
 LifeCycle life_cycle;
 
@@ -68,7 +69,15 @@ int end_job();
 
 int on_mpi_ends(MPI_Comm, int, void*, void*) {
   if (the_job != nullptr) end_job();
+  free_comm(life_cycle.named_comm);
   return MPI_SUCCESS;
+}
+
+void watch_mpi() {
+  if (std::exchange(life_cycle.watches_mpi, true)) return;
+  int keyval = MPI_KEYVAL_INVALID;
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_mpi_ends, &keyval, nullptr);
+  MPI_Comm_set_attr(MPI_COMM_SELF, keyval, nullptr);
 }
 
 Result<std::unique_ptr<Job>> build_job(MPI_Comm comm) {
@@ -109,14 +118,9 @@ int begin(const char* call, int* argc, char*** argv, int level, Choose choose) {
   }
   auto job = build_job(choose());
   if (!job) return report(call, job.status());
-  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_mpi_ends, &(*job)->keyval, nullptr);
-  MPI_Comm_set_attr(MPI_COMM_SELF, (*job)->keyval, nullptr);
+  watch_mpi();
   the_job = job->release();
   return 0;
-}
-
-MPI_Comm chosen_comm() {
-  return life_cycle.named_comm != MPI_COMM_NULL ? life_cycle.named_comm : MPI_COMM_WORLD;
 }
 
 /// Collective. The job is gone afterwards, whatever it says.
@@ -131,24 +135,22 @@ int end_job() {
   return all.ok() ? 0 : report("ARMCI_Finalize", all);
 }
 
-void forget_keyval(int keyval) {
-  MPI_Comm_delete_attr(MPI_COMM_SELF, keyval);
-  MPI_Comm_free_keyval(&keyval);
-}
-
 void end_own_mpi() {
   if (life_cycle.mpi_is_ours && !mpi_ended()) MPI_Finalize();
 }
 
 }  // namespace
+
+MPI_Comm initial_comm() { return life_cycle.named_comm != MPI_COMM_NULL ? life_cycle.named_comm : MPI_COMM_WORLD; }
+
 }  // namespace grapnel::armci
 
 using namespace grapnel::armci;
 
-ARMCI_DEFINE(int, Init, (void)) { return begin("ARMCI_Init", nullptr, nullptr, MPI_THREAD_SINGLE, chosen_comm); }
+ARMCI_DEFINE(int, Init, (void)) { return begin("ARMCI_Init", nullptr, nullptr, MPI_THREAD_SINGLE, initial_comm); }
 
 ARMCI_DEFINE(int, Init_args, (int* argc, char*** argv)) {
-  return begin("ARMCI_Init_args", argc, argv, MPI_THREAD_SINGLE, chosen_comm);
+  return begin("ARMCI_Init_args", argc, argv, MPI_THREAD_SINGLE, initial_comm);
 }
 
 ARMCI_DEFINE(int, Init_mpi_comm, (MPI_Comm comm)) {
@@ -156,7 +158,7 @@ ARMCI_DEFINE(int, Init_mpi_comm, (MPI_Comm comm)) {
 }
 
 ARMCI_DEFINE(int, Init_thread, (int required)) {
-  return begin("ARMCI_Init_thread", nullptr, nullptr, required, chosen_comm);
+  return begin("ARMCI_Init_thread", nullptr, nullptr, required, initial_comm);
 }
 
 ARMCI_DEFINE(int, Init_thread_comm, (int required, MPI_Comm comm)) {
@@ -169,12 +171,7 @@ ARMCI_DEFINE(int, Initialized, (void)) { return the_job != nullptr ? 1 : 0; }
 // failed ends the MPI that it started.
 ARMCI_DEFINE(int, Finalize, (void)) {
   if (the_job != nullptr && --the_job->starts > 0) return 0;
-  int result = 0;
-  if (the_job != nullptr) {
-    const int keyval = the_job->keyval;
-    result = end_job();
-    forget_keyval(keyval);
-  }
+  const int result = the_job != nullptr ? end_job() : 0;
   end_own_mpi();
   return result;
 }
@@ -185,8 +182,15 @@ ARMCI_DEFINE_LOWER(void, msg_init, (int* argc, char*** argv)) {
   if (!started.ok()) stop("armci_msg_init", started);
 }
 
-// Whoever has a communicator has started MPI.
-ARMCI_DEFINE_LOWER(void, msg_init_comm, (MPI_Comm comm)) { life_cycle.named_comm = comm; }
+// A duplicate: the program may free its own before ARMCI_Init. Whoever has a communicator has started MPI.
+ARMCI_DEFINE_LOWER(void, msg_init_comm, (MPI_Comm comm)) {
+  if (comm == MPI_COMM_NULL) {
+    stop("armci_msg_init_comm", grapnel::Status(grapnel::Code::invalid_argument, "comm is MPI_COMM_NULL"));
+  }
+  free_comm(life_cycle.named_comm);
+  life_cycle.named_comm = duplicate(comm);
+  watch_mpi();
+}
 
 ARMCI_DEFINE_LOWER(void, msg_finalize, (void)) {
   if (mpi_started() && !mpi_ended()) MPI_Finalize();

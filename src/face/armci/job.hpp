@@ -40,7 +40,6 @@ struct Job {
   int me = 0;
   int ranks = 0;
   int starts = 1;  ///< ARMCI_Init less ARMCI_Finalize
-  int keyval = 0;  ///< of the attribute whose deletion tells that MPI ends
 
   Groups groups;
   std::vector<int> mutexes;                         ///< how many are at home in each rank; empty where there are none
@@ -52,5 +51,8 @@ struct Job {
 
 /// Null outside ARMCI_Init … ARMCI_Finalize.
 extern Job* the_job;
+
+/// The world of an ARMCI_Init that names none: what armci_msg_init_comm named, else MPI's. MPI runs.
+MPI_Comm initial_comm();
 
 }  // namespace grapnel::armci

@@ -52,7 +52,7 @@ MPI_Comm world_comm(const char* call) {
   if (initialized == 0 || finalized != 0) {
     stop(call, Status(Code::invalid_argument, "MPI does not run; ARMCI_Init or armci_msg_init starts it"));
   }
-  return MPI_COMM_WORLD;
+  return initial_comm();
 }
 
 }  // namespace grapnel::armci

@@ -16,8 +16,8 @@ Result<std::vector<int>> places_of_scope(const Job& job, const GroupEntry& group
 /// scope's ranks; freed with the group. Errors: an unknown scope; the caller is no member.
 Result<MPI_Comm> comm_of_scope(Job& job, GroupEntry& group, int scope);
 
-/// The world's communicator: the face's own between ARMCI_Init and ARMCI_Finalize, else MPI's. Stops the program where
-/// MPI does not run.
+/// The world's communicator: the face's own between ARMCI_Init and ARMCI_Finalize, else `initial_comm()`. Stops the
+/// program where MPI does not run.
 MPI_Comm world_comm(const char* call);
 
 }  // namespace grapnel::armci
