@@ -122,8 +122,9 @@ typedef struct armci_meminfo_ds {
  * where the start failed. Calls are counted: the last ARMCI_Finalize is the one that ends. Settings are the GRAPNEL_ environment variables. */
 ARMCI_CALL_(int, Init, (void));
 ARMCI_CALL_(int, Init_args, (int* argc, char*** argv));
-ARMCI_CALL_(int, Init_mpi_comm, (MPI_Comm comm)); /* the ranks of `comm` are the world */
-/* `required` is an MPI_THREAD_ level, used where MPI is started here. */
+/* The ranks of `comm` are the world. While ARMCI runs: FAIL unless they are its world already, in the same order. */
+ARMCI_CALL_(int, Init_mpi_comm, (MPI_Comm comm));
+/* `required` is an MPI_THREAD_ level: with it MPI is started here; FAIL3 where MPI runs already, with less. */
 ARMCI_CALL_(int, Init_thread, (int required));
 ARMCI_CALL_(int, Init_thread_comm, (int required, MPI_Comm comm));
 ARMCI_CALL_(int, Initialized, (void));

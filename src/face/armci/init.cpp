@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "face/armci/define.hpp"
@@ -103,24 +104,55 @@ Result<std::unique_ptr<Job>> build_job(MPI_Comm comm) {
   return job;
 }
 
-/// `choose` gives the communicator, once MPI runs.
-template <typename Choose>
-int begin(const char* call, int* argc, char*** argv, int level, Choose choose) {
-  if (the_job != nullptr) {
-    ++the_job->starts;
-    return 0;
-  }
-  if (mpi_ended()) return report(call, Status(Code::unavailable, "MPI has ended; it cannot start a second time"));
+/// What an ARMCI_Init… was given.
+struct Start {
+  const char* call;
+  int level = MPI_THREAD_SINGLE;
+  std::optional<MPI_Comm> comm = {};  ///< none: `initial_comm()`
+  int* argc = nullptr;
+  char*** argv = nullptr;
+};
+
+/// Nobody can raise the level of an MPI that runs.
+Status check_level(int required) {
+  int given = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&given);
+  if (required <= given) return {};
+  return {Code::unavailable, fmt::format("required is thread level {}; MPI runs with {}", required, given)};
+}
+
+/// The world of a running job stays what it is.
+Status check_world(const Job& job, const std::optional<MPI_Comm>& comm) {
+  if (!comm) return {};
+  int likeness = MPI_UNEQUAL;
+  if (*comm != MPI_COMM_NULL) MPI_Comm_compare(*comm, job.groups.world_comm(), &likeness);
+  if (likeness == MPI_IDENT || likeness == MPI_CONGRUENT) return {};
+  return {Code::invalid_argument, "ARMCI runs already, over other ranks than those of comm or in another order"};
+}
+
+Status begin(const Start& start) {
+  if (mpi_ended()) return {Code::unavailable, "MPI has ended; it cannot start a second time"};
   if (!mpi_started()) {
-    const Status started = start_mpi(argc, argv, level);
+    Status started = start_mpi(start.argc, start.argv, start.level);
     life_cycle.mpi_is_ours = mpi_started();
-    if (!started.ok()) return report(call, started);
+    if (!started.ok()) return started;
   }
-  auto job = build_job(choose());
-  if (!job) return report(call, job.status());
+  GRAPNEL_TRY(check_level(start.level));
+  if (the_job != nullptr) {
+    GRAPNEL_TRY(check_world(*the_job, start.comm));
+    ++the_job->starts;
+    return {};
+  }
+  auto job = build_job(start.comm.value_or(initial_comm()));
+  if (!job) return job.status();
   watch_mpi();
   the_job = job->release();
-  return 0;
+  return {};
+}
+
+int run(const Start& start) {
+  const Status begun = begin(start);
+  return begun.ok() ? 0 : report(start.call, begun);
 }
 
 /// Collective. The job is gone afterwards, whatever it says.
@@ -147,22 +179,18 @@ MPI_Comm initial_comm() { return life_cycle.named_comm != MPI_COMM_NULL ? life_c
 
 using namespace grapnel::armci;
 
-ARMCI_DEFINE(int, Init, (void)) { return begin("ARMCI_Init", nullptr, nullptr, MPI_THREAD_SINGLE, initial_comm); }
+ARMCI_DEFINE(int, Init, (void)) { return run({.call = "ARMCI_Init"}); }
 
 ARMCI_DEFINE(int, Init_args, (int* argc, char*** argv)) {
-  return begin("ARMCI_Init_args", argc, argv, MPI_THREAD_SINGLE, initial_comm);
+  return run({.call = "ARMCI_Init_args", .argc = argc, .argv = argv});
 }
 
-ARMCI_DEFINE(int, Init_mpi_comm, (MPI_Comm comm)) {
-  return begin("ARMCI_Init_mpi_comm", nullptr, nullptr, MPI_THREAD_SINGLE, [&] { return comm; });
-}
+ARMCI_DEFINE(int, Init_mpi_comm, (MPI_Comm comm)) { return run({.call = "ARMCI_Init_mpi_comm", .comm = comm}); }
 
-ARMCI_DEFINE(int, Init_thread, (int required)) {
-  return begin("ARMCI_Init_thread", nullptr, nullptr, required, initial_comm);
-}
+ARMCI_DEFINE(int, Init_thread, (int required)) { return run({.call = "ARMCI_Init_thread", .level = required}); }
 
 ARMCI_DEFINE(int, Init_thread_comm, (int required, MPI_Comm comm)) {
-  return begin("ARMCI_Init_thread_comm", nullptr, nullptr, required, [&] { return comm; });
+  return run({.call = "ARMCI_Init_thread_comm", .level = required, .comm = comm});
 }
 
 ARMCI_DEFINE(int, Initialized, (void)) { return the_job != nullptr ? 1 : 0; }

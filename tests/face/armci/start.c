@@ -123,6 +123,33 @@ static void over_comm(void) {
   MPI_Finalize();
 }
 
+/* A start while ARMCI runs counts only where it asks for what runs. */
+static void asked_otherwise(void) {
+  int level;
+  MPI_Comm same, reversed;
+  MPI_Init(NULL, NULL);
+  MPI_Query_thread(&level);
+  if (level < MPI_THREAD_MULTIPLE) CHECK_EQUAL(ARMCI_Init_thread(MPI_THREAD_MULTIPLE), FAIL3);
+  CHECK_EQUAL(ARMCI_Initialized(), 0);
+  CHECK_EQUAL(ARMCI_Init_thread(level), 0);
+  learn_ranks();
+  MPI_Comm_dup(MPI_COMM_WORLD, &same);
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -me, &reversed);
+  CHECK_EQUAL(ARMCI_Init_mpi_comm(MPI_COMM_NULL), FAIL);
+  if (ranks > 1) CHECK_EQUAL(ARMCI_Init_mpi_comm(reversed), FAIL);
+  CHECK_EQUAL(ARMCI_Init_mpi_comm(MPI_COMM_SELF), ranks > 1 ? FAIL : 0);
+  if (level < MPI_THREAD_MULTIPLE) CHECK_EQUAL(ARMCI_Init_thread_comm(MPI_THREAD_MULTIPLE, same), FAIL3);
+  CHECK_EQUAL(ARMCI_Init_thread_comm(level, same), 0);
+  if (ranks == 1) CHECK_EQUAL(ARMCI_Finalize(), 0);
+  CHECK_EQUAL(ARMCI_Finalize(), 0);
+  CHECK_EQUAL(ARMCI_Initialized(), 1);
+  CHECK_EQUAL(ARMCI_Finalize(), 0);
+  CHECK_EQUAL(ARMCI_Initialized(), 0);
+  MPI_Comm_free(&reversed);
+  MPI_Comm_free(&same);
+  MPI_Finalize();
+}
+
 /* MPI_Finalize finds ARMCI running; ARMCI_Finalize comes too late, or never. */
 static void forgotten(int late) {
   MPI_Init(NULL, NULL);
@@ -211,6 +238,8 @@ int main(int argc, char** argv) {
     counted();
   else if (strcmp(way, "comm") == 0)
     over_comm();
+  else if (strcmp(way, "otherwise") == 0)
+    asked_otherwise();
   else if (strcmp(way, "forgotten") == 0)
     forgotten(0);
   else if (strcmp(way, "late") == 0)
