@@ -132,7 +132,7 @@ ARMCI_CALL_(int, Initialized, (void));
 ARMCI_CALL_(int, Finalize, (void));
 /* For a program's emergency exit. Nothing needs cleaning: nothing outlives the processes. */
 ARMCI_CALL_(void, Cleanup, (void));
-/* Prints `msg` and `code`, and ends the job everywhere. */
+/* Prints `msg` and `code`, and ends the job everywhere, with exit code `code`: 1 where its low 8 bits are 0. */
 ARMCI_CALL_(void, Error, (const char* msg, int code));
 
 /* ---- memory ---- */

@@ -46,7 +46,8 @@ void stop(const char* call, const Status& failure) { stop_job(fmt::format("{}: {
 void stop_not_started(const char* call) { stop_job(not_started(call), 1); }
 
 void stop_job(const std::string& text, int exit_code) {
-  const int code = exit_code == 0 ? 1 : exit_code;
+  // The system keeps 8 bits of it; a job that was stopped must not look like one that ended well.
+  const int code = (exit_code & 0xff) == 0 ? 1 : exit_code;
   if (the_job != nullptr) the_job->runtime->abort(code, text);
   base::log_error("{}", text);
   int initialized = 0, finalized = 0;

@@ -11,7 +11,9 @@ static void make(const char* mistake) {
   ARMCI_Group_get_world(&world);
   group = world;
   if (strcmp(mistake, "error") == 0) ARMCI_Error("the program says so", 7);
+  if (strcmp(mistake, "error-256") == 0) ARMCI_Error("the program says so", 256);
   if (strcmp(mistake, "abort") == 0) armci_msg_abort(9);
+  if (strcmp(mistake, "abort-512") == 0) armci_msg_abort(512);
   if (strcmp(mistake, "fence") == 0) ARMCI_Fence(ranks + 3);
   if (strcmp(mistake, "lock") == 0) ARMCI_Lock(5, 0);
   if (strcmp(mistake, "lock-rank") == 0) ARMCI_Lock(0, -4);
