@@ -1,14 +1,24 @@
 // Waiting for started operations, and aggregates.
 #include <fmt/format.h>
 
+#include <cstring>
 #include <utility>
 
+#include "base/check.hpp"
 #include "rma/rma.hpp"
 #include "rma/run_pairs.hpp"
 
 namespace grapnel::rma {
 
 // ---- aggregates: many small puts, or gets, in few messages ----
+
+// Takes only what is of its kind and for its target, so what is kept of another goes first.
+Result<Aggregate*> Rma::aggregate_for(Operation& operation, OperationKind kind, Rank target) {
+  const Aggregate* kept = operation.aggregate.get();
+  if (kept != nullptr && (kept->kind != kind || kept->target != target)) GRAPNEL_TRY(send_aggregate(operation));
+  if (!operation.aggregate) operation.aggregate = std::make_unique<Aggregate>(Aggregate{kind, target, {}, {}});
+  return operation.aggregate.get();
+}
 
 Status Rma::gather(Operation& operation, const ContiguousTransfer& what) {
   const Piece piece{what.local, what.remote, what.bytes};
@@ -26,12 +36,20 @@ Status Rma::gather(Operation& operation, const StridedTransfer& what) {
 }
 
 Status Rma::gather(Operation& operation, const VectorTransfer& what) {
-  const bool other =
-      operation.aggregate && (operation.aggregate->kind != what.kind || operation.aggregate->target != what.target);
-  if (other) GRAPNEL_TRY(send_aggregate(operation));
-  if (!operation.aggregate) operation.aggregate = std::make_unique<Aggregate>(Aggregate{what.kind, what.target, {}});
-  auto& pieces = operation.aggregate->pieces;
+  const auto aggregate = aggregate_for(operation, what.kind, what.target);
+  if (!aggregate) return aggregate.status();
+  auto& pieces = (*aggregate)->pieces;
   pieces.insert(pieces.end(), what.pieces.begin(), what.pieces.end());
+  return {};
+}
+
+Status Rma::gather_value(Operation& operation, const ContiguousTransfer& what) {
+  const auto aggregate = aggregate_for(operation, what.kind, what.target);
+  if (!aggregate) return aggregate.status();
+  auto& kept = (*aggregate)->values.emplace_back();
+  GRAPNEL_CHECK(what.bytes <= kept.size(), "a value of {} bytes; {} are possible", what.bytes, kept.size());
+  std::memcpy(kept.data(), what.local, what.bytes);
+  (*aggregate)->pieces.push_back({kept.data(), what.remote, what.bytes});
   return {};
 }
 

@@ -1,6 +1,8 @@
 // What a caller waits for: how many parts of its operation are still under way, and which node they went to.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -18,6 +20,7 @@ struct Aggregate {
   OperationKind kind{};
   Rank target{};
   std::vector<Piece> pieces;
+  std::deque<std::array<std::byte, 8>> values;  ///< what pieces of `start_value` point at; their addresses stay
 };
 
 struct Operation {

@@ -130,6 +130,9 @@ class Rma {
   Status start(const ContiguousTransfer& what, Handle* handle);
   Status start(const StridedTransfer& what, Handle* handle);
   Status start(const VectorTransfer& what, Handle* handle);
+  /// Puts a value of 8 bytes at most, which need not live on. An aggregate handle keeps a copy and sends it with the
+  /// others; else it has left on return, as by `put`.
+  Status start_value(const void* value, std::size_t bytes, void* remote, Rank target, Handle* handle);
   Status wait(Handle& handle);
   Result<bool> test(Handle& handle);
   Status wait_implicit();
@@ -233,9 +236,11 @@ class Rma {
   Status run_started(const Transfer& what, Handle* handle);
   template <typename Transfer>
   Status send_by_wire(const Transfer& what, Operation& operation);
+  Result<Aggregate*> aggregate_for(Operation& operation, OperationKind kind, Rank target);
   Status gather(Operation& operation, const ContiguousTransfer& what);
   Status gather(Operation& operation, const StridedTransfer& what);
   Status gather(Operation& operation, const VectorTransfer& what);
+  Status gather_value(Operation& operation, const ContiguousTransfer& what);
   Status send_aggregate(Operation& operation);
   /// Everything of the operation is complete here, and what it sent has left. With the client's guard held.
   Status complete(Operation& operation);

@@ -125,6 +125,15 @@ Status Rma::run_started(const Transfer& what, Handle* handle) {
   return send_by_wire(what, operation);
 }
 
+Status Rma::start_value(const void* value, std::size_t bytes, void* remote, Rank target, Handle* handle) {
+  const bool gathers = handle != nullptr && HandleTable::aggregates(*handle);
+  if (!gathers || is_local(target)) return put(value, remote, bytes, target);
+  const ContiguousTransfer what{OperationKind::put, {}, const_cast<void*>(value), remote, bytes, target};
+  GRAPNEL_TRY(route(what).status());
+  progress::Client::Guard guard(*client_);
+  return gather_value(handles_.of(*handle), what);
+}
+
 Status Rma::start(const ContiguousTransfer& what, Handle* handle) { return run_started(what, handle); }
 Status Rma::start(const StridedTransfer& what, Handle* handle) { return run_started(what, handle); }
 Status Rma::start(const VectorTransfer& what, Handle* handle) { return run_started(what, handle); }

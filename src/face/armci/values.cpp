@@ -1,8 +1,10 @@
 // Puts and gets of one value, given and answered in registers.
 //
-// The nonblocking puts complete before they return: the value has no address of the program's that could wait.
+// The value has no address of the program's that could wait: an aggregate handle keeps a copy, and the other nonblocking
+// puts complete before they return.
 #include "face/armci/define.hpp"
 #include "face/armci/errors.hpp"
+#include "face/armci/handles.hpp"
 
 using grapnel::Rank;
 using grapnel::Result;
@@ -15,6 +17,14 @@ namespace {
 template <typename Value>
 int put_value(const char* call, Value value, void* destination, int proc) {
   return answer(call, [&](Job& job) { return job.rma->put(&value, destination, sizeof value, Rank{proc}); });
+}
+
+template <typename Value>
+int start_put_value(const char* call, Value value, void* destination, int proc, armci_hdl_t* handle) {
+  return answer(call, [&](Job& job) {
+    HandleWords words(handle);
+    return job.rma->start_value(&value, sizeof value, destination, Rank{proc}, words.core());
+  });
 }
 
 template <typename Value>
@@ -34,8 +44,7 @@ Value get_value(const char* call, void* source, int proc) {
     return put_value("ARMCI_PutValue" #Name, value, dst, proc);                                  \
   }                                                                                              \
   ARMCI_DEFINE(int, NbPutValue##Name, (Value value, void* dst, int proc, armci_hdl_t* handle)) { \
-    static_cast<void>(handle);                                                                   \
-    return put_value("ARMCI_NbPutValue" #Name, value, dst, proc);                                \
+    return start_put_value("ARMCI_NbPutValue" #Name, value, dst, proc, handle);                  \
   }                                                                                              \
   ARMCI_DEFINE(Value, GetValue##Name, (void* src, int proc)) {                                   \
     return get_value<Value>("ARMCI_GetValue" #Name, src, proc);                                  \

@@ -100,6 +100,37 @@ static void aggregates(void) {
   release(base);
 }
 
+/* Values of every type between other puts, to more ranks than one: each is kept, although its variable changes. */
+static void aggregate_values(void) {
+  enum { kRound = 24 };
+  void** base = allocate(kMany * kRound * ranks);
+  armci_hdl_t handle;
+  ARMCI_INIT_HANDLE(&handle);
+  ARMCI_SET_AGGREGATE_HANDLE(&handle);
+  for (int target = 0; target < ranks; ++target) {
+    char* at = (char*)base[target] + kMany * kRound * me;
+    for (int i = 0; i < kMany; ++i, at += kRound) {
+      CHECK_EQUAL(ARMCI_NbPutValueLong(1000L * me + i, at, target, &handle), 0);
+      CHECK_EQUAL(ARMCI_NbPutValueInt(-i, at + 8, target, &handle), 0);
+      CHECK_EQUAL(ARMCI_NbPutValueFloat((float)i / 4, at + 12, target, &handle), 0);
+      CHECK_EQUAL(ARMCI_NbPutValueDouble((double)i / 8, at + 16, target, &handle), 0);
+    }
+  }
+  CHECK_EQUAL(ARMCI_Wait(&handle), 0);
+  ARMCI_Barrier();
+  const char* at = base[me];
+  for (int from = 0; from < ranks; ++from) {
+    for (int i = 0; i < kMany; ++i, at += kRound) {
+      CHECK_EQUAL(*(const long*)at, 1000L * from + i);
+      CHECK_EQUAL(*(const int*)(at + 8), -i);
+      CHECK_NEAR(*(const float*)(at + 12), (float)i / 4);
+      CHECK_NEAR(*(const double*)(at + 16), (double)i / 8);
+    }
+  }
+  ARMCI_Barrier();
+  release(base);
+}
+
 /* A copy of a handle that was waited for names nothing, even when its number is in use again. */
 static void stale_copies(void) {
   void** base = allocate(1 << 16);
@@ -124,6 +155,7 @@ int main(int argc, char** argv) {
   strided_and_vector();
   testing();
   aggregates();
+  aggregate_values();
   stale_copies();
   finish();
   return 0;

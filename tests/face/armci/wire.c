@@ -24,6 +24,15 @@ static void aggregate_puts(void) {
   CHECK_EQUAL(ARMCI_Wait(&handle), 0);
 }
 
+/* Not a byte in the values is other than `here` has. */
+static void aggregate_values(void) {
+  armci_hdl_t handle = aggregate();
+  long value;
+  memcpy(&value, here, sizeof value);
+  for (int i = 0; i < kMany; ++i) CHECK_EQUAL(ARMCI_NbPutValueLong(value, there + 16 * i, target, &handle), 0);
+  CHECK_EQUAL(ARMCI_Wait(&handle), 0);
+}
+
 static void aggregate_gets(void) {
   armci_hdl_t handle = aggregate();
   for (int i = 0; i < kMany; ++i) CHECK_EQUAL(ARMCI_NbGet(there + 16 * i, here + 8 * i, 8, target, &handle), 0);
@@ -87,6 +96,7 @@ static const struct {
   void (*act)(void);
 } kActs[] = {{"puts", puts_one_by_one},
              {"aggregate-puts", aggregate_puts},
+             {"aggregate-values", aggregate_values},
              {"aggregate-gets", aggregate_gets},
              {"aggregate-both", aggregate_both},
              {"strided", strided},
