@@ -28,7 +28,9 @@ int allocate(const char* call, void** pointers, armci_size_t bytes, const ARMCI_
     const ARMCI_Group world = job.groups.world_handle();
     const auto entry = job.groups.find_mine(group != nullptr ? group : &world);
     if (!entry) return entry.status();
-    GRAPNEL_TRY(run_barrier(job, (*entry)->core));  // MPI goes on until all are there
+    Status earlier;
+    GRAPNEL_TRY(meet(job, (*entry)->core, earlier));
+    if (!earlier.ok()) report(call, earlier);  // the memory is there all the same
     const bool usable = bytes >= 0 && pointers != nullptr;
     const auto memory = job.runtime->allocate((*entry)->core, usable ? static_cast<std::size_t>(bytes) : kImpossible);
     if (bytes < 0) return negative("bytes", bytes);
@@ -51,8 +53,10 @@ int release(const char* call, void* pointer, const ARMCI_Group* group) {
     const auto entry = job.groups.find_mine(group != nullptr ? group : &world);
     if (!entry) return entry.status();
     const Group& core = (*entry)->core;
-    GRAPNEL_TRY(run_barrier(job, core));  // MPI goes on until all are there
-    return job.runtime->free(core, named(core, pointer, job.runtime->rank()));
+    Status earlier;
+    GRAPNEL_TRY(meet(job, core, earlier));
+    GRAPNEL_TRY(job.runtime->free(core, named(core, pointer, job.runtime->rank())));
+    return earlier;
   });
 }
 

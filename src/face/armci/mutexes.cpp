@@ -52,11 +52,12 @@ ARMCI_DEFINE(int, Destroy_mutexes, (void)) {
   return answer("ARMCI_Destroy_mutexes", [](Job& job) -> Status {
     if (job.mutexes.empty()) return {Code::invalid_argument, "there are no mutexes"};
     const bool any = *std::max_element(job.mutexes.begin(), job.mutexes.end()) > 0;
-    if (any) GRAPNEL_TRY(run_barrier(job, job.groups.world().core));  // MPI goes on until all are there
+    Status earlier;
+    if (any) GRAPNEL_TRY(meet(job, job.groups.world().core, earlier));
     if (any) GRAPNEL_TRY(job.runtime->destroy_locks());
     job.mutexes.clear();
     job.locks.reset();
-    return {};
+    return earlier;
   });
 }
 

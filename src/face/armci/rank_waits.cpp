@@ -47,6 +47,11 @@ Status run_barrier(Job& job, const Group& group) {
   return in_pieces(job, [&](std::uint64_t ns) { return job.barriers->end_within(*members, ns); });
 }
 
+Status meet(Job& job, const Group& group, Status& kept) {
+  kept = run_barrier(job, group);
+  return kept.code() == Code::peer_dead ? kept : Status();
+}
+
 Status wait_for_mutex(Job& job, int mutex, Rank home) {
   const auto started = job.locks->start(mutex, home, {});
   if (!started) return started.status();

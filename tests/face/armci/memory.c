@@ -78,6 +78,43 @@ static void mistakes(void) {
   CHECK(ARMCI_Malloc_group(base, 100, NULL) != 0);
 }
 
+/* Rank 0 writes to memory that the last rank has given back meanwhile, and its server refuses it:
+ * the answer is 1 where the caller's write was. On one node none is. */
+static int write_to_freed_memory(void) {
+  const int owner = ranks - 1, refused = me == 0 && !ARMCI_Same_node(owner);
+  armci_meminfo_t info;
+  armci_hdl_t handle;
+  long value = 5;
+  if (me == owner) ARMCI_Memget(64, &info, 0);
+  armci_msg_bcast(&info, sizeof info, owner);
+  ARMCI_INIT_HANDLE(&handle);
+  ARMCI_SET_AGGREGATE_HANDLE(&handle);
+  if (refused) CHECK_EQUAL(ARMCI_NbPut(&value, info.armci_addr, sizeof value, owner, &handle), 0);
+  armci_msg_barrier();
+  if (me == owner) ARMCI_Memctl(&info);
+  armci_msg_barrier();
+  CHECK_EQUAL(ARMCI_Wait(&handle), 0);
+  return refused;
+}
+
+/* A collective call takes place in all ranks although one of them learns in it that a write of its was refused. */
+static void after_refused_writes(void) {
+  void* base[64];
+  write_to_freed_memory();
+  CHECK_EQUAL(ARMCI_Malloc(base, 64), 0);
+  CHECK_EQUAL(ARMCI_PutValueInt(me + 1, base[next_rank()], next_rank()), 0);
+  ARMCI_Barrier();
+  CHECK_EQUAL(*(int*)base[me], previous_rank() + 1);
+  CHECK_EQUAL(ARMCI_Create_mutexes(1), 0);
+  int told = write_to_freed_memory() ? FAIL6 : 0;
+  CHECK_EQUAL(ARMCI_Destroy_mutexes(), told);
+  CHECK_EQUAL(ARMCI_Create_mutexes(1), 0);
+  CHECK_EQUAL(ARMCI_Destroy_mutexes(), 0);
+  told = write_to_freed_memory() ? FAIL6 : 0;
+  CHECK_EQUAL(ARMCI_Free(base[me]), told);
+  CHECK(ARMCI_Free(base[me]) == FAIL);
+}
+
 int main(int argc, char** argv) {
   start(&argc, &argv);
   sizes();
@@ -85,6 +122,7 @@ int main(int argc, char** argv) {
   offered();
   local_buffers();
   mistakes();
+  after_refused_writes();
   finish();
   return 0;
 }
