@@ -185,7 +185,8 @@ class GRAPNEL_API Runtime {
 
   // --- completion at the target ---
   /// On return the caller's puts and accumulates to `target` that were complete here are applied there. One round trip
-  /// to a node that has not acknowledged them yet, else no message; same node: none. Errors: invalid_argument (a rank
+  /// to a node that has not acknowledged them yet, else no message; same node: none, and what this rank stored is seen by
+  /// others before it loads or stores anything after. Errors: invalid_argument (a rank
   /// outside the job), refused (the target's server declined one of them; told once), peer_dead.
   Status fence(Rank target);
   /// To several: the round trips of GRAPNEL_FENCE_WINDOW nodes at a time overlap.

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "rma/rma.hpp"
@@ -37,9 +38,11 @@ Status Rma::fence_all() {
   return fence_nodes(nodes);
 }
 
-// Stores to this node's memory are ordered by whoever synchronizes afterwards (release stores and system calls); the
-// streaming copies have their own store fence. So only other nodes are asked.
+// Puts to this node are stores, which the processor may still hold back when a later load reads: two ranks that each
+// store, fence and load could both miss the other's store. So a fence orders them here, whichever nodes it is for: it
+// costs some ns, and a rank is on its own node always. Only other nodes are asked.
 Status Rma::fence_nodes(const std::vector<NodeId>& nodes) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
   if (client_ == nullptr) return {};
   progress::Client::Guard guard(*client_);
   GRAPNEL_TRY(flush_native(nodes));
