@@ -78,6 +78,12 @@ Result<bool> Rma::lies_in_segment(NodeId node, std::uint64_t address, std::size_
   return within() && bytes <= located.end - address;
 }
 
+Status Rma::check_target(Rank target, const char* what) const {
+  if (static_cast<std::size_t>(target) < local_.size()) return {};
+  return Status(Code::invalid_argument, fmt::format("{}: rank {} is outside the job (0…{})", what,
+                                                    static_cast<int>(target), local_.size() - 1));
+}
+
 Result<Rma::Route> Rma::route(const void* remote, std::size_t bytes, Rank target, const char* what) const {
   Located located;
   return route(remote, bytes, target, what, located);
@@ -85,10 +91,7 @@ Result<Rma::Route> Rma::route(const void* remote, std::size_t bytes, Rank target
 
 Result<Rma::Route> Rma::route(const void* remote, std::size_t bytes, Rank target, const char* what,
                               Located& located) const {
-  if (static_cast<std::size_t>(target) >= local_.size()) {
-    return Status(Code::invalid_argument, fmt::format("{}: rank {} is outside the job (0…{})", what,
-                                                      static_cast<int>(target), local_.size() - 1));
-  }
+  GRAPNEL_TRY(check_target(target, what));
   if (bytes == 0) return Route::nothing;
   const bool local = is_local(target);
   const auto held = local ? Result<bool>(segments_.contains(remote, bytes))
@@ -118,6 +121,7 @@ Result<Rma::Route> Rma::route(const StridedTransfer& what) const {
 }
 
 Result<Rma::Route> Rma::route(const VectorTransfer& what) const {
+  GRAPNEL_TRY(check_target(what.target, "vector"));  // there may be no piece that would
   Route way = Route::nothing;
   Located located;
   for (const Piece& piece : what.pieces) {

@@ -202,6 +202,7 @@ class Rma {
   Status put_and_signal_elsewhere(const void* source, void* remote, std::size_t bytes, void* flag, std::int32_t value,
                                   Rank target);
 
+  Status check_target(Rank target, const char* what) const;
   // Where a transfer goes; errors name the argument that cannot be used.
   enum class Route { nothing, shared, wire };
   Result<Route> route(const ContiguousTransfer& what) const;

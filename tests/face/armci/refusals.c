@@ -97,12 +97,15 @@ static void every_address(char* at, int proc, const char* text) {
   REFUSED(ARMCI_Compare_and_swap_long(&wide, at, 0, 1, proc), text);
 }
 
+static void every_vector(armci_giov_t* vectors, int length, int proc, const char* text);
+
 static void ranks_outside(char* there) {
   const int outside[] = {-1, ranks, 1 << 30};
   for (int i = 0; i < 3; ++i) {
     char text[32];
     snprintf(text, sizeof text, "rank %d is outside", outside[i]);
     every_address(there, outside[i], text);
+    every_vector(&pieces, 0, outside[i], text); /* although there is no piece */
     REFUSED(armci_notify(outside[i]), text);
     REFUSED(armci_notify_wait(outside[i], &word), text);
     REFUSED(ARMCI_WaitProc(outside[i]), text);
