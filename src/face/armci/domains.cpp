@@ -38,8 +38,10 @@ Result<std::vector<int>> ranks_of(const Job& job, int id) {
   return ranks;
 }
 
-bool on_my_node(const Job& job, int proc) {
-  return proc >= 0 && proc < job.ranks && job.runtime->same_node(Rank{proc});
+/// 1 or 0.
+Result<int> on_my_node(const Job& job, int proc) {
+  const auto node = node_of(job, proc);
+  return node.ok() ? Result<int>(*node == *node_of(job, job.me)) : node;
 }
 
 }  // namespace
@@ -69,7 +71,7 @@ ARMCI_DEFINE_LOWER(int, domain_my_id, (armci_domain_t domain)) {
 ARMCI_DEFINE_LOWER(int, domain_same_id, (armci_domain_t domain, int proc)) {
   return value_of("armci_domain_same_id", [&](Job& job) -> Result<int> {
     GRAPNEL_TRY(check_domain(domain));
-    return on_my_node(job, proc) ? 1 : 0;
+    return on_my_node(job, proc);
   });
 }
 
@@ -95,9 +97,9 @@ ARMCI_DEFINE_LOWER(int, domain_glob_proc_id, (armci_domain_t domain, int id, int
 }
 
 ARMCI_DEFINE(int, Same_node, (int proc)) {
-  return value_of("ARMCI_Same_node", [&](Job& job) -> Result<int> { return on_my_node(job, proc) ? 1 : 0; });
+  return value_of("ARMCI_Same_node", [&](Job& job) { return on_my_node(job, proc); });
 }
 
 ARMCI_DEFINE_LOWER(int, sameclusnode, (int proc)) {
-  return value_of("armci_sameclusnode", [&](Job& job) -> Result<int> { return on_my_node(job, proc) ? 1 : 0; });
+  return value_of("armci_sameclusnode", [&](Job& job) { return on_my_node(job, proc); });
 }

@@ -181,8 +181,10 @@ ARMCI_DEFINE(void, Set_shm_limit, (unsigned long bytes)) { static_cast<void>(byt
 ARMCI_DEFINE(int, Uses_shm, (void)) { return 1; }
 
 ARMCI_DEFINE(int, Uses_shm_grp, (ARMCI_Group * group)) {
-  static_cast<void>(group);
-  return 1;
+  return value_of("ARMCI_Uses_shm_grp", [&](Job& job) -> Result<int> {
+    GRAPNEL_TRY(job.groups.find(group).status());
+    return 1;
+  });
 }
 
 ARMCI_DEFINE(void, Access_begin, (void* pointer)) {

@@ -21,6 +21,9 @@ void initialize(const char* call, stride_info_t* info, void* base, int levels, c
     stop(call, Status(Code::invalid_argument,
                       fmt::format("levels is {}; 0..{} are possible", levels, ARMCI_MAX_STRIDE_LEVEL)));
   }
+  if (info == nullptr) stop(call, null_pointer("info"));
+  if (counts == nullptr) stop(call, null_pointer("counts"));
+  if (levels > 0 && stride == nullptr) stop(call, null_pointer("stride"));
   *info = {};
   info->base_ptr = static_cast<char*>(base);
   info->stride_levels = levels;

@@ -69,7 +69,9 @@ static void make(const char* mistake) {
 
 /* Those of one call. */
 static void make_more(const char* mistake) {
-  int value = 0, one[] = {0};
+  int value = 0, one[] = {0}, two[] = {4, 1};
+  char buffer[8];
+  stride_info_t walk;
   double real = 0;
   ARMCI_Group world, group, none = {MPI_COMM_NULL, 77, 1};
   armci_meminfo_t info;
@@ -92,6 +94,11 @@ static void make_more(const char* mistake) {
   MISTAKE("group-barrier", armci_msg_group_barrier(&none));
   MISTAKE("group-root", armci_msg_group_bcast_scope(SCOPE_ALL, &value, 4, ranks, &world));
   MISTAKE("domain-rank", armci_domain_id(ARMCI_DOMAIN_SMP, -1));
+  MISTAKE("domain-same", armci_domain_same_id(ARMCI_DOMAIN_SMP, ranks));
+  MISTAKE("same-node", ARMCI_Same_node(-1));
+  MISTAKE("same-cluster", armci_sameclusnode(ranks));
+  MISTAKE("uses-shm-null", ARMCI_Uses_shm_grp(NULL));
+  MISTAKE("uses-shm", ARMCI_Uses_shm_grp(&none));
   MISTAKE("domain-local", armci_domain_glob_proc_id(ARMCI_DOMAIN_SMP, 0, 50));
   MISTAKE("memat", ARMCI_Memat(&info, 65));
   MISTAKE("copy", ARMCI_Copy(&value, one, -1));
@@ -100,6 +107,11 @@ static void make_more(const char* mistake) {
   MISTAKE("select", armci_msg_sel(&real, sizeof real, "sum", ARMCI_DOUBLE, 1));
   MISTAKE("select-bytes", armci_msg_sel(&real, 2, "max", ARMCI_DOUBLE, 1));
   MISTAKE("reduce", armci_msg_reduce(&value, -1, "+", ARMCI_INT));
+  MISTAKE("init-stride", armci_stride_info_init(&walk, &value, 1, NULL, two));
+  MISTAKE("init-counts", armci_stride_info_init(&walk, &value, 0, NULL, NULL));
+  MISTAKE("init-info", armci_stride_info_init(NULL, &value, 1, one, two));
+  MISTAKE("write-stride", armci_write_strided(&value, 1, NULL, two, buffer));
+  MISTAKE("read-counts", armci_read_strided(&value, 1, one, NULL, buffer));
 }
 
 int main(int argc, char** argv) {
