@@ -94,7 +94,8 @@ typedef struct {
   int ptr_array_len;
 } armci_giov_bytes_first_t;
 
-/* Names nonblocking operations. Its words are the library's own; one that was never set counts as new. */
+/* Names nonblocking operations. Its words are the library's own; one that was never set counts as new, unless an older
+ * one lay in the same place: ARMCI_INIT_HANDLE makes sure. */
 typedef struct {
   unsigned int word[4];
 } armci_hdl_t;

@@ -25,8 +25,14 @@ class HandleWords {
     unsigned now[kSeal] = {};
     std::memcpy(now, &handle_, sizeof handle_);
     if (sealed_ && std::memcmp(now, words_->word, sizeof now) == 0) return;
-    std::memcpy(words_->word, now, sizeof now);
-    words_->word[kSeal] = seal(now);
+    write(words_, now);
+  }
+  /// As new. Reads nothing: there may be no handle yet.
+  static void reset(armci_hdl_t* words) {
+    const Handle fresh{};
+    unsigned now[kSeal] = {};
+    std::memcpy(now, &fresh, sizeof fresh);
+    write(words, now);
   }
   HandleWords(const HandleWords&) = delete;
   HandleWords& operator=(const HandleWords&) = delete;
@@ -44,9 +50,14 @@ class HandleWords {
     return (word[0] ^ (word[1] << 13) ^ (word[2] << 27) ^ 0x67726170U) * 0x9e3779b1U;
   }
 
+  static void write(armci_hdl_t* words, const unsigned* now) {
+    std::memcpy(words->word, now, kSeal * sizeof(unsigned));
+    words->word[kSeal] = seal(now);
+  }
+
   armci_hdl_t* words_;
   bool sealed_ = false;
-  Handle handle_;
+  Handle handle_{};  // braces: its padding is part of the words, and zero
 };
 
 }  // namespace grapnel::armci

@@ -72,7 +72,7 @@ ARMCI_DEFINE(int, WaitAll, (void)) {
 
 ARMCI_DEFINE(void, INIT_HANDLE, (armci_hdl_t * handle)) {
   if (handle == nullptr) stop("ARMCI_INIT_HANDLE", null_pointer("handle"));
-  HandleWords(handle).value() = Handle();
+  HandleWords::reset(handle);
 }
 
 ARMCI_DEFINE(void, SET_AGGREGATE_HANDLE, (armci_hdl_t * handle)) {
