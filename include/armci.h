@@ -245,7 +245,9 @@ ARMCI_CALL_(int, Test, (armci_hdl_t * handle));
 ARMCI_CALL_(int, WaitProc, (int proc)); /* the implicit ones to proc */
 ARMCI_CALL_(int, WaitAll, (void));      /* all implicit ones */
 ARMCI_CALL_(void, INIT_HANDLE, (armci_hdl_t * handle));
-/* Puts, of values, too, or gets, to one rank are gathered and sent together by ARMCI_Wait or ARMCI_Test. */
+/* Puts, of values, too, or gets, to one rank are gathered and sent together by ARMCI_Wait or ARMCI_Test.
+ * Until then no fence and no barrier covers them; those that nobody waits for are dropped by ARMCI_Finalize, with a line
+ * that says how many. */
 ARMCI_CALL_(void, SET_AGGREGATE_HANDLE, (armci_hdl_t * handle));
 ARMCI_CALL_(void, UNSET_AGGREGATE_HANDLE, (armci_hdl_t * handle));
 

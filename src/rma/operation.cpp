@@ -29,4 +29,12 @@ void HandleTable::release(Handle& handle) {
   handle.id_ = 0;
 }
 
+std::size_t HandleTable::kept() const {
+  std::size_t pieces = 0;
+  for (const Slot& slot : slots_) {
+    if (slot.operation.aggregate) pieces += slot.operation.aggregate->pieces.size();
+  }
+  return pieces;
+}
+
 }  // namespace grapnel

@@ -54,6 +54,8 @@ class HandleTable {
   static bool aggregates(const Handle& handle) { return handle.aggregates_; }
   /// The handle is as new; its number may be used again.
   void release(Handle& handle);
+  /// How many puts and gets aggregates still keep.
+  std::size_t kept() const;
 
  private:
   struct Slot {

@@ -135,6 +135,8 @@ class Rma {
   Status start_value(const void* value, std::size_t bytes, void* remote, Rank target, Handle* handle);
   Status wait(Handle& handle);
   Result<bool> test(Handle& handle);
+  /// How many puts and gets aggregate handles keep that nobody has waited for.
+  std::size_t kept() const { return handles_.kept(); }
   Status wait_implicit();
   Status wait_implicit(Rank target);
 

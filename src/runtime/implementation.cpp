@@ -126,6 +126,10 @@ Runtime::Implementation::~Implementation() {
 Status Runtime::Implementation::finish() {
   if (finished_) return Status(Code::invalid_argument, "finish was called before");
   finished_ = true;
+  // Not sent now: what they read or write may be gone with the function that started them.
+  if (const std::size_t kept = rma->kept(); kept > 0) {
+    base::log_warn("{} puts and gets on aggregate handles are dropped: nobody waited for them", kept);
+  }
   // A write of mine that was refused is no reason to leave the others waiting.
   Status mine = rma->wait_implicit();
   Status all = barriers->run(*GroupAccess::of(world));

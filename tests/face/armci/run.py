@@ -60,6 +60,8 @@ def verdict(code, output, shape, arguments):
         return None if dies in output else f"was stopped without saying {dies!r}"
     if code != 0:
         return f"exit code {code}"
+    if arguments.says and arguments.says not in output:
+        return f"did not say {arguments.says!r}"
     passed = re.search(r"^passed: (\d+) ranks, (?:(\d+) nodes)?", output, re.MULTILINE)
     if not passed:
         return "did not say that it passed"
@@ -76,6 +78,7 @@ def main():
     parser.add_argument("--timeout", type=float, default=60)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--dies", metavar="TEXT")
+    parser.add_argument("--says", metavar="TEXT", help="besides that it passed")
     parser.add_argument("--messages", action="append", default=[], metavar="OPERATION=N")
     parser.add_argument("program", nargs="+")
     arguments = parser.parse_args()

@@ -176,6 +176,25 @@ static void by_messages(int* argc, char*** argv) {
   armci_msg_finalize();
 }
 
+/* What an aggregate handle keeps between two nodes is dropped, with a line. */
+static void unsent(void) {
+  long value = 7;
+  armci_hdl_t handle;
+  MPI_Init(NULL, NULL);
+  CHECK_EQUAL(ARMCI_Init(), 0);
+  learn_ranks();
+  void** base = allocate(64);
+  ARMCI_INIT_HANDLE(&handle);
+  ARMCI_SET_AGGREGATE_HANDLE(&handle);
+  for (int i = 0; i < 3 && me == 0; ++i) {
+    CHECK_EQUAL(ARMCI_NbPut(&value, (long*)base[ranks - 1] + i, sizeof value, ranks - 1, &handle), 0);
+  }
+  ARMCI_Barrier();
+  CHECK_EQUAL(*(long*)base[me], 0);
+  CHECK_EQUAL(ARMCI_Finalize(), 0);
+  MPI_Finalize();
+}
+
 /* Every call before the start answers, and starts nothing. */
 static void too_early(void) {
   char byte = 0;
@@ -246,6 +265,8 @@ int main(int argc, char** argv) {
     forgotten(1);
   else if (strcmp(way, "messages") == 0)
     by_messages(&argc, &argv);
+  else if (strcmp(way, "unsent") == 0)
+    unsent();
   else if (strcmp(way, "early") == 0)
     too_early();
   else if (strcmp(way, "refused") == 0)
