@@ -151,8 +151,8 @@ ARMCI_CALL_(int, Free_memdev, (void* pointer));
 /* A buffer of one's own, not reachable for others. */
 ARMCI_CALL_(void*, Malloc_local, (armci_size_t bytes));
 ARMCI_CALL_(int, Free_local, (void* pointer));
-/* Memory that others can reach, without a collective call; meminfo->armci_addr is NULL where it was refused. Memat: the
- * address at `offset`. Memctl: the creator gives it back, when nobody uses it any more. */
+/* Memory that others can reach, without a collective call; meminfo->armci_addr is NULL where it was refused, and for
+ * 0 bytes. Memat: the address at `offset`. Memctl: the creator gives it back, when nobody uses it any more. */
 ARMCI_CALL_(void, Memget, (size_t bytes, armci_meminfo_t* meminfo, int flags));
 ARMCI_CALL_(void*, Memat, (armci_meminfo_t * meminfo, long offset));
 ARMCI_CALL_(void, Memdt, (armci_meminfo_t * meminfo, long offset));

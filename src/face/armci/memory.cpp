@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <limits>
 #include <new>
 
 #include "face/armci/define.hpp"
@@ -23,6 +24,17 @@ namespace {
 /// A request that no machine grants: so the others of a collective call are refused too, and do not wait.
 constexpr std::size_t kImpossible = std::size_t{1} << 60;
 
+constexpr int kNobody = std::numeric_limits<int>::max();
+
+/// All members have refused alike: the rank that did so because of its arguments, or kNobody. Collective.
+int first_with_bad_arguments(const GroupEntry& group, const Status& refused, bool mine_are_good) {
+  if (refused.code() == Code::peer_dead) return kNobody;
+  const int mine = mine_are_good ? kNobody : group.members[static_cast<std::size_t>(group.my_index)];
+  int first = kNobody;
+  MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, group.comm);
+  return first;
+}
+
 int allocate(const char* call, void** pointers, armci_size_t bytes, const ARMCI_Group* group) {
   return answer(call, [&](Job& job) -> Status {
     const ARMCI_Group world = job.groups.world_handle();
@@ -33,8 +45,10 @@ int allocate(const char* call, void** pointers, armci_size_t bytes, const ARMCI_
     if (!earlier.ok()) report(call, earlier);  // the memory is there all the same
     const bool usable = bytes >= 0 && pointers != nullptr;
     const auto memory = job.runtime->allocate((*entry)->core, usable ? static_cast<std::size_t>(bytes) : kImpossible);
+    const int culprit = memory.ok() ? kNobody : first_with_bad_arguments(**entry, memory.status(), usable);
     if (bytes < 0) return negative("bytes", bytes);
     if (pointers == nullptr) return null_pointer("pointers");
+    if (culprit != kNobody) return {Code::invalid_argument, fmt::format("rank {} refuses its arguments", culprit)};
     if (!memory) return memory.status();
     for (const int member : (*entry)->members) *pointers++ = memory->on(Rank{member});
     return {};
@@ -127,6 +141,7 @@ ARMCI_DEFINE(void, Memget, (size_t bytes, armci_meminfo_t* meminfo, int flags)) 
   answer("ARMCI_Memget", [&](Job& job) -> Status {
     const Rank me = job.runtime->rank();
     meminfo->cpid = job.me;
+    if (bytes == 0) return {};
     const auto alone = job.runtime->make_group({&me, 1});
     if (!alone) return alone.status();
     const std::lock_guard guard(job.own_mutex);
@@ -158,7 +173,8 @@ ARMCI_DEFINE(void, Memdt, (armci_meminfo_t * meminfo, long offset)) {
 ARMCI_DEFINE(void, Memctl, (armci_meminfo_t * meminfo)) {
   must("ARMCI_Memctl", [&](Job& job) -> Status {
     if (meminfo == nullptr) return null_pointer("meminfo");
-    if (meminfo->cpid != job.me) return {};  // the creator's to give back
+    // Others than the creator give nothing back, and where there is no memory nobody does.
+    if (meminfo->cpid != job.me || meminfo->armci_addr == nullptr) return {};
     const std::lock_guard guard(job.own_mutex);
     const auto found = job.offered.find(meminfo->armci_addr);
     if (found == job.offered.end()) {

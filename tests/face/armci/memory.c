@@ -56,6 +56,15 @@ static void offered(void) {
   ARMCI_Barrier();
 }
 
+static void nothing_offered(void) {
+  armci_meminfo_t info[3];
+  for (int i = 0; i < 3; ++i) {
+    ARMCI_Memget(0, &info[i], 0);
+    CHECK(info[i].armci_addr == NULL && info[i].size == 0);
+  }
+  for (int i = 0; i < 3; ++i) ARMCI_Memctl(&info[i]);
+}
+
 static void local_buffers(void) {
   char* const buffer = ARMCI_Malloc_local(1000);
   CHECK(buffer != NULL);
@@ -120,6 +129,7 @@ int main(int argc, char** argv) {
   sizes();
   device_forms();
   offered();
+  nothing_offered();
   local_buffers();
   mistakes();
   after_refused_writes();

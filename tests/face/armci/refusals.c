@@ -234,6 +234,8 @@ static void others(void) {
   if (ARMCI_Create_mutexes(1) != 0) MPI_Abort(MPI_COMM_WORLD, 4);
   REFUSED(ARMCI_Create_mutexes(1), "exist already");
   if (ARMCI_Destroy_mutexes() != 0) MPI_Abort(MPI_COMM_WORLD, 5);
+  REFUSED(ARMCI_Malloc(me == 0 ? NULL : base, 8), me == 0 ? "pointers is NULL" : "rank 0 refuses its arguments");
+  REFUSED(ARMCI_Malloc(base, me == 0 ? -8 : 8), me == 0 ? "bytes is -8" : "rank 0 refuses its arguments");
   REFUSED(ARMCI_Malloc_group(base, 8, NULL), "group is NULL");
   REFUSED(ARMCI_Malloc_group_memdev(base, 8, NULL, "hbm"), "group is NULL");
   REFUSED(ARMCI_Free_group(mine, NULL), "group is NULL");
