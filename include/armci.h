@@ -261,7 +261,8 @@ ARMCI_CALL_(int, Rmw_long, (int op, long* ploc, void* prem, long extra, int proc
 ARMCI_CALL_(int, Compare_and_swap_int, (int* old, void* prem, int expected, int desired, int proc));
 ARMCI_CALL_(int, Compare_and_swap_long, (long* old, void* prem, long expected, long desired, int proc));
 
-/* ---- mutexes: at home in a rank; not re-entrant; Unlock fences the caller's writes to the home's node ---- */
+/* ---- mutexes: at home in a rank; not re-entrant; Unlock fences the caller's writes to the home's node. A rank holds
+ * them, not a thread: a second thread that locks what its rank holds, or waits for, stops the job ---- */
 
 ARMCI_CALL_(int, Create_mutexes, (int count)); /* collective: `count` (may differ) at home in the caller */
 ARMCI_CALL_(int, Destroy_mutexes, (void));     /* collective */

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "face/armci/define.hpp"
 #include "face/armci/errors.hpp"
@@ -12,6 +13,7 @@
 #include "runtime/lock_set_access.hpp"
 
 using grapnel::Code;
+using grapnel::LockOptions;
 using grapnel::LockSetAccess;
 using grapnel::Rank;
 using grapnel::Status;
@@ -41,7 +43,9 @@ ARMCI_DEFINE(int, Create_mutexes, (int count)) {
     if (!job.mutexes.empty()) return {Code::invalid_argument, "mutexes exist already; ARMCI_Destroy_mutexes first"};
     const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
     if (*least < 0) return negative("count", *least);
-    if (*most > 0) GRAPNEL_TRY(job.runtime->create_locks(*most));
+    LockOptions options;
+    options.lines = std::accumulate(counts.begin(), counts.end(), std::size_t{0});  // a place for each that exists
+    if (*most > 0) GRAPNEL_TRY(job.runtime->create_locks(*most, options));
     job.locks = LockSetAccess::of(job.runtime->locks());
     job.mutexes = std::move(counts);
     return {};
