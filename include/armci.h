@@ -15,7 +15,7 @@
  * Errors: calls with an int result return 0, or a negative number after one line on stderr; calls without one, and
  * those whose int is an answer (domains, same_node, ranks), stop the job with that line; Malloc_local answers NULL.
  * Nothing is touched by a call whose arguments are refused. Threads: any thread may call, collective calls one at a
- * time. docs/armci.md has the rest.
+ * time; Memget and Memctl count among these. docs/armci.md has the rest.
  *
  * Every ARMCI_X has a twin PARMCI_X, and armci_x a twin parmci_x; the first of each pair is weak, so that a tool may
  * define its own and call the twin. ARMCI_CALL_ declares both.
