@@ -24,6 +24,7 @@ std::vector<WorldTest>& tests() {
 }
 
 thread_local std::uint64_t seed_of_this_world = 1;
+thread_local bool virtual_time = false;
 
 bool wants_world(const std::string& world) {
   const char* chosen = std::getenv("GRAPNEL_TEST_WORLDS");
@@ -86,8 +87,10 @@ void run_in_sim(const WorldTest& test, Shape shape) {
   for (const std::uint64_t seed : sim::seeds(seeds_per_shape())) {
     base::Config config;
     choose_algorithms(config, shape, seed);
-    const auto outcome =
-        sim::run_world(misbehaving(shape, seed), [&](sim::RankWorld& me) { run_rank(test, me, seed, config); });
+    const auto outcome = sim::run_world(misbehaving(shape, seed), [&](sim::RankWorld& me) {
+      virtual_time = true;
+      run_rank(test, me, seed, config);
+    });
     ASSERT_TRUE(outcome.ok()) << outcome.report;
     if (::testing::Test::HasFailure()) {
       FAIL() << "replay: GRAPNEL_TEST_WORLDS=sim GRAPNEL_TEST_SEED=" << seed << " and this test's --gtest_filter";
@@ -241,6 +244,7 @@ bool add_world_test(WorldTest test) {
 }
 
 std::uint64_t world_seed() { return seed_of_this_world; }
+bool world_has_virtual_time() { return virtual_time; }
 
 std::uint64_t wire_messages(const Runtime& g, const std::string& operation) {
   for (const OperationCount& row : g.operation_counts()) {

@@ -51,6 +51,8 @@ bool add_world_test(WorldTest test);
 
 /// The seed of this run: alike in all ranks, different from run to run in simulated worlds.
 std::uint64_t world_seed();
+/// In the seeded simulator, where times are exact; elsewhere they are the machine's.
+bool world_has_virtual_time();
 
 /// How many messages of one kind ("put", "get", …) this rank has sent to other nodes.
 std::uint64_t wire_messages(const Runtime& g, const std::string& operation);

@@ -182,6 +182,7 @@ WORLD_TEST_ON(LockCounts, PausesDouble, (std::vector<Shape>{{2, 2}})) {
       EXPECT_LE(doubling, 2 * 13 + 1u) << "wait " << static_cast<int>(how);
     }
   }
+  if (!world_has_virtual_time()) return;  // how many short pauses fit into 60 ms is the machine's affair
   const std::uint64_t doubling =
       messages_of_the_waiter(g, LockKind::test_and_set, first_ns, base::kSecond_ns, Wait::whole);
   const std::uint64_t alike = messages_of_the_waiter(g, LockKind::test_and_set, first_ns, first_ns, Wait::whole);

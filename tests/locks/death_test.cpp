@@ -63,7 +63,9 @@ void be_a_rank(sim::RankWorld& me, LockKind kind, Use use, Status& told) {
     return;
   }
   EXPECT_OK(g.barrier());
-  if (use.gives_up) EXPECT_CODE(Code::timed_out, created->lock_for(kLock, kHome, base::kMillisecond_ns));
+  if (use.gives_up) {
+    EXPECT_CODE(Code::timed_out, created->lock_for(kLock, kHome, base::kMillisecond_ns));
+  }
   told = created->lock(kLock, kHome);
   sim::pass_time(me.host, base::kSecond_ns);  // the servers look, too
 }
