@@ -119,8 +119,9 @@ typedef struct armci_meminfo_ds {
 
 /* ---- start and stop ---- */
 
-/* Collective; 0 or an error. MPI is started when the program has not done so; then ARMCI_Finalize ends it, also
- * where the start failed. Calls are counted: the last ARMCI_Finalize is the one that ends. Settings are the GRAPNEL_ environment variables. */
+/* Collective; 0 or an error. MPI is started when the program has not done so; then ARMCI_Finalize ends it, also where
+ * the start failed. Calls are counted: the last ARMCI_Finalize is the one that ends. Settings are the GRAPNEL_
+ * environment variables. */
 ARMCI_CALL_(int, Init, (void));
 ARMCI_CALL_(int, Init_args, (int* argc, char*** argv));
 /* The ranks of `comm` are the world. While ARMCI runs: FAIL unless they are its world already, in the same order. */
@@ -245,9 +246,8 @@ ARMCI_CALL_(int, Test, (armci_hdl_t * handle));
 ARMCI_CALL_(int, WaitProc, (int proc)); /* the implicit ones to proc */
 ARMCI_CALL_(int, WaitAll, (void));      /* all implicit ones */
 ARMCI_CALL_(void, INIT_HANDLE, (armci_hdl_t * handle));
-/* Puts, of values, too, or gets, to one rank are gathered and sent together by ARMCI_Wait or ARMCI_Test.
- * Until then no fence and no barrier covers them; those that nobody waits for are dropped by ARMCI_Finalize, with a line
- * that says how many. */
+/* Puts (of values, too) or gets to one rank are gathered, and sent together by ARMCI_Wait or ARMCI_Test. Until then no
+ * fence and no barrier covers them; ARMCI_Finalize drops those that nobody waited for, and says in a line how many. */
 ARMCI_CALL_(void, SET_AGGREGATE_HANDLE, (armci_hdl_t * handle));
 ARMCI_CALL_(void, UNSET_AGGREGATE_HANDLE, (armci_hdl_t * handle));
 

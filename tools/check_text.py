@@ -3,7 +3,8 @@
 
   - a mark of unfinished work that names no issue (the issue stands behind it, as in (#12));
   - code that was commented out instead of removed (C and C++; only what certainly looks like code);
-  - paths of the machine that the work is done on, and host names of package registries.
+  - paths of the machine that the work is done on, and host names of package registries;
+  - comments of C and C++ longer than a line (clang-format leaves comments as they are, or it would tear tables).
 """
 
 import argparse
@@ -16,6 +17,8 @@ from cpp_text import CPP_SUFFIXES, project_files  # noqa: E402
 
 # Put together from parts, so that this file does not hold what it looks for.
 _OPEN_WORDS = re.compile(r"\b(?:" + "|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X"]) + r")\b(?!\s*\(?(?:issue )?#\d+)")
+_COLUMNS = 120
+_COMMENT = re.compile(r"^\s*(?://|/?\*)")
 _WORK_PATH = re.compile(r"(?<![\w.])/" + r"work/")
 _REGISTRY_WORDS = "debian|pypi|pythonhosted|npmjs|maven|crates|golang"
 _REGISTRY_URL = re.compile(rf"\w+://[^/\s]*(?:{_REGISTRY_WORDS})[^/\s]*[.][^/\s]+")
@@ -45,6 +48,8 @@ def problems_of_line(line, is_cpp, hosts):
         yield "an open end without the number of its issue"
     if is_cpp and _OLD_CODE.match(line):
         yield "commented-out code: git remembers it"
+    if is_cpp and len(line) > _COLUMNS and _COMMENT.match(line):
+        yield f"a comment longer than {_COLUMNS} columns"
     if _WORK_PATH.search(line):
         yield "a path of the machine that this was written on"
     if _REGISTRY_URL.search(line) or any(host in line for host in hosts):

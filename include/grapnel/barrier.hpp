@@ -16,8 +16,8 @@
 
 namespace grapnel {
 
-/// Joins a payload onto another, neither of them empty: associative and commutative. It runs in this process and in that
-/// of the node's leader, in any thread, on payloads of any members; it waits for nothing and keeps nothing.
+/// Joins a payload onto another, neither of them empty: associative and commutative. It runs in this process and in the
+/// node leader's, in any thread, on payloads of any members; it waits for nothing and keeps nothing.
 /// `into` becomes kMostBarrierPayload bytes at most. More, inside a node: invalid_argument for the rank whose payload
 /// made it so; it has not arrived, and the others wait for it. More, between nodes: the job ends.
 using Combine = void (*)(Bytes& into, ByteView from);

@@ -152,7 +152,7 @@ class GRAPNEL_API Runtime {
   Status get(std::span<const Piece> pieces, Rank target);
   Status accumulate(ElementType type, const void* scale, std::span<const Piece> pieces, Rank target);
 
-  // --- nonblocking: start, then wait. Handle null: joins the implicit ones. Local memory stays untouched until then ---
+  // --- nonblocking: start, then wait. Handle null: joins the implicit ones. Local memory is left alone until then ---
   Status start_put(const void* source, void* remote, std::size_t bytes, Rank target, Handle* handle = nullptr);
   Status start_get(const void* remote, void* destination, std::size_t bytes, Rank target, Handle* handle = nullptr);
   Status start_accumulate(ElementType type, const void* scale, const void* source, void* remote, std::size_t bytes,
@@ -184,10 +184,10 @@ class GRAPNEL_API Runtime {
                                         Rank target);
 
   // --- completion at the target ---
-  /// On return the caller's puts and accumulates to `target` that were complete here are applied there. One round trip
-  /// to a node that has not acknowledged them yet, else no message; same node: none, and what this rank stored is seen by
-  /// others before it loads or stores anything after. Errors: invalid_argument (a rank
-  /// outside the job), refused (the target's server declined one of them; told once), peer_dead.
+  /// On return the caller's puts and accumulates to `target` that were complete here are applied there; on its node,
+  /// what it stored is seen before it loads or stores anything after. One round trip to a node that has not
+  /// acknowledged them yet, else no message. Errors: invalid_argument (a rank outside the job), refused (the target's
+  /// server declined one of them; told once), peer_dead.
   Status fence(Rank target);
   /// To several: the round trips of GRAPNEL_FENCE_WINDOW nodes at a time overlap.
   Status fence(std::span<const Rank> targets);

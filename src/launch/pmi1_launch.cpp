@@ -69,7 +69,7 @@ class ProcessConnection {
     if (::getpid() != owner_ || mpi_took_over()) return;
     if (open_jobs_ == 0) return client_->finalize();
     if (!last_words_.empty()) tell(last_words_);
-    // The launcher kills at once what has not been passed on by then: this rank's words, or those of the one that speaks.
+    // The launcher kills at once. By then the words must have been passed on: this rank's, or another's that speaks.
     os::Word never{0};
     host_->wait(never, 0, last_words_.empty() ? kFollow_ns : kFollow_ns / 10);
     client_->abort(1);

@@ -2,8 +2,8 @@
 //
 // Three know something: the ranks of a node see each other's holds (locks/lock_memory.hpp), a waiter knows whom it
 // stands behind (Algorithm::describe), and a home's server knows its queue (Algorithm::queue_behind). Each waiter tells
-// of itself when it looks next; of the locks that the dead rank held one process of its node tells at once, every server
-// that hears of the death, and the other nodes, which that process sends one message per lock (Verb::died).
+// of itself when it looks next. Of the locks that the dead rank held there tell at once: one process of its node, every
+// server that hears of the death, and the other nodes, to which that process sends one message per lock (Verb::died).
 #include <fmt/ranges.h>
 
 #include <algorithm>

@@ -40,8 +40,8 @@ class Set {
   void close() { usable_ = 0; }
 
   /// `acquire` without an end and without payloads, and its release. Their fast paths are inline and make no call:
-  /// registers that a call saves would be stores between the atomic that takes the lock and the one that frees it, and a
-  /// locked instruction waits for all earlier stores.
+  /// registers that a call saves would be stores between the atomic that takes the lock and the one that frees it, and
+  /// a locked instruction waits for all earlier stores.
   Status acquire(int lock_index, Rank home) {
     return take_in_node(lock_index, home) ? Status() : acquire_otherwise(lock_index, home);
   }

@@ -1,4 +1,4 @@
-// Several threads of one rank, each with a lock of its own: whichever of them takes a reply, each gets what it asked for.
+// Several threads of one rank, each with a lock of its own: whoever takes a reply, each gets what it asked for.
 #include <vector>
 
 #include "harness/access.hpp"

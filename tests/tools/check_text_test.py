@@ -31,6 +31,11 @@ class TextTest(TreeTest):
         ]:
             self.assertEqual(self.found(line), [], line)
 
+    def test_a_comment_is_no_longer_than_a_line(self):
+        self.assertEqual(len(self.found("// " + "x" * 118)), 1)
+        self.assertEqual(self.found("// " + "x" * 117), [])
+        self.assertEqual(self.found("// " + "x" * 118, "a.py"), [])
+
     def test_paths_of_the_machine_are_found(self):
         self.assertEqual(len(self.found("see /" + "work/main", "a.md")), 1)
         self.assertEqual(self.found("see net/work/main and build/work/x", "a.md"), [])

@@ -78,8 +78,8 @@ ARMCI_DEFINE(void, Unlock, (int mutex, int proc)) {
     GRAPNEL_TRY(check_mutex(job, mutex, proc));
     // Where a server hands over, the caller's earlier writes to that server are applied before; programs rely on it.
     // The core's direct hand-off does not pass by the home, so they are completed here. Nothing is sent where nothing
-    // is due.
-    GRAPNEL_TRY(job.runtime->fence(Rank{proc}));
+    // is due. On this node they are stores, which the release of the lock orders.
+    if (!job.runtime->same_node(Rank{proc})) GRAPNEL_TRY(job.runtime->fence(Rank{proc}));
     return job.locks->release(mutex, Rank{proc});
   });
 }

@@ -18,9 +18,9 @@ namespace grapnel::armci {
 /// Collective over a core group. All members' puts and accumulates are complete, and all have arrived.
 Status run_barrier(Job& job, const Group& group);
 
-/// `run_barrier` at the beginning of a call in which the ranks agree by the core: MPI goes on until all are there. Errors:
-/// peer_dead. What else the barrier has to tell (refused: an earlier write of this rank's) is `kept` for the call to
-/// tell at its end: a rank that left before the others have agreed would leave them waiting.
+/// `run_barrier` at the beginning of a call in which the ranks agree by the core: MPI goes on until all are there.
+/// Errors: peer_dead. What else the barrier has to tell (refused: an earlier write of this rank's) is `kept` for the
+/// call to tell at its end: a rank that left before the others have agreed would leave them waiting.
 Status meet(Job& job, const Group& group, Status& kept);
 
 /// A mutex that is not to be had at once. Errors: as LockSet::lock.

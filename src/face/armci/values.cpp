@@ -1,6 +1,6 @@
 // Puts and gets of one value, given and answered in registers.
 //
-// The value has no address of the program's that could wait: an aggregate handle keeps a copy, and the other nonblocking
+// The value has no address of the program's that could wait: an aggregate handle keeps a copy; the other nonblocking
 // puts complete before they return.
 #include "face/armci/define.hpp"
 #include "face/armci/errors.hpp"

@@ -58,8 +58,8 @@ struct alignas(64) BarrierEntry {
 };
 
 /// Payloads of the local ranks, joined; and the result of all nodes. Two of the former, by the parity of the barrier's
-/// number: a quick rank writes for barrier n+1 while a slow one still reads n, and cannot reach n+2 before all have left
-/// n.
+/// number: a quick rank writes for barrier n+1 while a slow one still reads n, and cannot reach n+2 before all have
+/// left n.
 struct alignas(64) PayloadArea {
   static constexpr std::size_t kMostBytes = kMostBarrierPayload;
   struct Joined {

@@ -76,7 +76,7 @@ class NodeQueue {
   /// The same where that takes one compare-and-swap and no call; else false, and nothing was done.
   bool release_at_once(NodeQueueWords& queue, std::size_t ordinal) {
     Place& place = places_[ordinal];
-    // With a waiter the line is in the waiter's cache and this look fetches it; without one it is here and costs nothing.
+    // With a waiter the line is in its cache and this look fetches it; without one it is here and costs nothing.
     if (place.number == kBare) {
       return queue.link.load(std::memory_order_relaxed) == kNobody && free_if_last(queue, kBare);
     }

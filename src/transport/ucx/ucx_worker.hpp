@@ -9,8 +9,8 @@
 // (2) The first message on every connection is a hello with the sender's address. With it the receiver makes the way
 //     back an endpoint of its own: one that UCX made by itself is freed when the peer dies, under whoever kept it.
 // (3) A flush of messages waits for no answer, where transports let messages leave in turn: it sends a marker, and when
-//     UCX has taken that, all before it have left. ucp_ep_flush_nbx over TCP would cost a round trip, and wait for a peer
-//     that does not progress its worker.
+//     UCX has taken that, all before it have left, but for bulk payloads, which are waited for besides.
+//     ucp_ep_flush_nbx over TCP would cost a round trip, and wait for a peer that does not progress its worker.
 // (4) An operation under way holds a slot with its header until UCX is through with it.
 // (5) A bulk message is a rendezvous of UCX: the announcement comes as an active message of the same connection, in
 //     order; `receive` gives the place to UCX, and the payload is written there from the socket or by the adapter.
