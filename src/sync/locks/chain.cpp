@@ -1,5 +1,7 @@
 #include "sync/locks/chain.hpp"
 
+#include <fmt/format.h>
+
 namespace grapnel::sync::locks {
 
 // ---- acquiring
@@ -184,6 +186,8 @@ Status Chain::pass_on(const LockId& lock, std::uint64_t place, std::uint64_t fro
       return ground_.deliver(voice, ground_.node_of(lock.home), lock, ground_.body(Verb::free, lock, place), payload);
     }
   }
+  // Never by ours, but it would be a grant to nobody.
+  if (behind == kReleased) return Status(Code::refused, fmt::format("lock {} was released twice", lock.index));
   return grant(lock, behind, from, payload, voice);
 }
 
