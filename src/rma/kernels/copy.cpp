@@ -24,13 +24,16 @@ inline void store_fence() { _mm_sfence(); }
 
 // From here both sides together outgrow what the second TLB level reaches with 4 KiB pages (3072 of them on Zen 4).
 constexpr std::size_t kCrossingFromBytes = 5 * base::kMiB;
-// From here both sides together outgrow the first level of cache (48 KiB on Intel's servers).
+// From here both sides together outgrow the first level of cache (48 KiB on Intel's servers and Zen 5).
 constexpr std::size_t kAheadFromBytes = 24 * base::kKiB;
+// From here the string instruction is the fastest on Zen 5, wherever in their pages the two sides begin.
+constexpr std::size_t kStringFromBytes = 512 * base::kKiB;
 
 namespace sse2 {
 #define GRAPNEL_TARGET
 #define GRAPNEL_COPY_FAR copy_crossing
-constexpr std::size_t kFarFromBytes = kCrossingFromBytes, kPagesAtOnce = 1, kSourceAheadBytes = 2048;
+constexpr std::size_t kFarFromBytes = kCrossingFromBytes, kPagesAtOnce = 1, kSourceAheadBytes = 2048,
+                      kRowBlockBytes = 128;
 #define GRAPNEL_VECTOR_BYTES 16
 inline void nontemporal_store(std::byte* to, const __m128i& value) {
   _mm_stream_si128(reinterpret_cast<__m128i*>(to), value);
@@ -43,7 +46,8 @@ inline void nontemporal_store(std::byte* to, const __m128i& value) {
 namespace avx2 {
 #define GRAPNEL_TARGET __attribute__((target("avx2")))
 #define GRAPNEL_VECTOR_BYTES 32
-constexpr std::size_t kFarFromBytes = kCrossingFromBytes, kPagesAtOnce = 1, kSourceAheadBytes = 2048;
+constexpr std::size_t kFarFromBytes = kCrossingFromBytes, kPagesAtOnce = 1, kSourceAheadBytes = 2048,
+                      kRowBlockBytes = 128;
 GRAPNEL_TARGET inline void nontemporal_store(std::byte* to, const __m256i& value) {
   _mm256_stream_si256(reinterpret_cast<__m256i*>(to), value);
 }
@@ -57,7 +61,7 @@ namespace avx512 {
 #define GRAPNEL_TARGET __attribute__((target("avx512f,prfchw")))
 #define GRAPNEL_COPY_FAR copy_ahead
 #define GRAPNEL_VECTOR_BYTES 64
-constexpr std::size_t kFarFromBytes = kAheadFromBytes, kPagesAtOnce = 2, kSourceAheadBytes = 0;
+constexpr std::size_t kFarFromBytes = kAheadFromBytes, kPagesAtOnce = 2, kSourceAheadBytes = 0, kRowBlockBytes = 128;
 GRAPNEL_TARGET inline void nontemporal_store(std::byte* to, const __m512i& value) {
   _mm512_stream_si512(reinterpret_cast<__m512i*>(to), value);
 }
@@ -67,9 +71,24 @@ GRAPNEL_TARGET inline void nontemporal_store(std::byte* to, const __m512i& value
 #undef GRAPNEL_COPY_FAR
 }  // namespace avx512
 
+namespace avx512_string {
+#define GRAPNEL_TARGET __attribute__((target("avx512f")))
+#define GRAPNEL_COPY_FAR copy_by_string
+#define GRAPNEL_VECTOR_BYTES 64
+constexpr std::size_t kFarFromBytes = kAheadFromBytes, kPagesAtOnce = 1, kSourceAheadBytes = 2048, kRowBlockBytes = 256;
+GRAPNEL_TARGET inline void nontemporal_store(std::byte* to, const __m512i& value) {
+  _mm512_stream_si512(reinterpret_cast<__m512i*>(to), value);
+}
+#include "rma/kernels/copy_loops.inc"
+#undef GRAPNEL_VECTOR_BYTES
+#undef GRAPNEL_TARGET
+#undef GRAPNEL_COPY_FAR
+}  // namespace avx512_string
+
 constexpr std::array kMethods{CopyMethods{"sse2", sse2::copy, sse2::copy_rows},
                               CopyMethods{"avx2", avx2::copy, avx2::copy_rows},
-                              CopyMethods{"avx512", avx512::copy, avx512::copy_rows}};
+                              CopyMethods{"avx512", avx512::copy, avx512::copy_rows},
+                              CopyMethods{"avx512 string", avx512_string::copy, avx512_string::copy_rows}};
 #else
 namespace portable {
 void copy(std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
@@ -84,7 +103,7 @@ constexpr std::array kMethods{CopyMethods{"portable", portable::copy, portable::
 #endif
 
 // Measured, where both sides of a copy pass through the cache. Intel's servers: 5/8 of the share of the second level,
-// 1.25 MiB of 2; the third is far, and in a virtual machine its size says nothing. Zen 4: 3/4 of the share of the
+// 1.25 MiB of 2; the third is far, and in a virtual machine its size says nothing. Zen 4 and 5: 3/4 of the share of the
 // third, 12 MiB of 16. The lower bound guards against machines that misreport their cache.
 std::size_t choose_nontemporal_from() {
   if (vectors_here() == VectorSet::avx512) return std::max(second_cache_share_bytes() / 8 * 5, base::kMiB / 2);

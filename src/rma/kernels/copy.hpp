@@ -7,8 +7,8 @@
 //  2. No byte outside [destination, destination+bytes) is written or outside [source, source+bytes) is read.
 //  3. When a copy returns, its stores are ordered before later stores of the caller, as plain stores are: non-temporal
 //     copies end with a store fence.
-//  4. `rep movsb` is never used: processors fall to a thirtieth of the bandwidth where (destination − source) mod 4096
-//     is small (the trap of glibc 2.36's memcpy).
+//  4. `rep movsb` is used on Zen 5 only: other processors fall to a thirtieth of the bandwidth where (destination −
+//     source) mod 4096 is small (the trap of glibc 2.36's memcpy).
 #pragma once
 
 #include <cstddef>

@@ -33,10 +33,22 @@ std::size_t largest_share(unsigned leaf, unsigned first_level, unsigned last_lev
   return share;
 }
 
+// The compiler that we build with knows no Zen 5 by name.
+unsigned family_here() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0) return 0;
+  const unsigned family = a >> 8 & 0xf;
+  return family == 0xf ? family + (a >> 20 & 0xff) : family;
+}
+
 }  // namespace
 
 VectorSet vectors_here() {
+  constexpr unsigned kZen5 = 0x1a;
   __builtin_cpu_init();
+  if (__builtin_cpu_is("amd") && __builtin_cpu_supports("avx512f") && family_here() >= kZen5) {
+    return VectorSet::avx512_string;
+  }
   // vbmi2: since Ice Lake. Those before it clock down for wide vectors, the caller's code after them, too.
   if (__builtin_cpu_is("intel") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vbmi2")) {
     return VectorSet::avx512;

@@ -25,8 +25,9 @@
 
 namespace grapnel::rma {
 
-/// In this order: a later one has all that an earlier one has.
-enum class VectorSet { baseline, avx2, avx512 };
+/// In this order: a later one has all that an earlier one has. `avx512_string`: AMD since Zen 5, which has vectors of
+/// 64 bytes in one piece, and a string instruction that is faster than loops where data is not near.
+enum class VectorSet { baseline, avx2, avx512, avx512_string };
 
 /// The best one for this processor.
 VectorSet vectors_here();
