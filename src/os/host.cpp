@@ -13,6 +13,7 @@
 
 #include "os/internal/cpu_set.hpp"
 #include "os/internal/deadline.hpp"
+#include "os/internal/processor_limits.hpp"
 #include "os/internal/unix_socket.hpp"
 
 namespace grapnel::os {
@@ -81,7 +82,7 @@ class RealHost final : public Host {
 
   std::size_t processors() override {
     const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
-    return online > 0 ? static_cast<std::size_t>(online) : 1;
+    return internal::usable_processors("", online > 0 ? static_cast<std::size_t>(online) : 1);
   }
 
   int cpu() override { return ::sched_getcpu(); }

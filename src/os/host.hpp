@@ -42,7 +42,9 @@ class Host {
   /// Monotonic, ns. Any thread.
   virtual std::uint64_t now_ns() = 0;
 
-  /// How many processors the machine has switched on, whoever may use them. Any thread.
+  /// How many processors the processes of this container or job step can keep busy together: those that the machine
+  /// has switched on, less where cgroups grant less. Whatever single processes are bound to. Reads a dozen files. Any
+  /// thread.
   virtual std::size_t processors() = 0;
 
   /// The processor on which the caller runs; it may be another one by the time that this returns. A few ns. Any thread.

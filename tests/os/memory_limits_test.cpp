@@ -3,11 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-
 #include "base/units.hpp"
-#include "os/process.hpp"
+#include "os/fake_machine.hpp"
 
 namespace grapnel::os::internal {
 namespace {
@@ -16,21 +13,13 @@ using base::kGiB;
 using base::kKiB;
 using base::kMiB;
 
-class FakeMachine : public testing::Test {
+class Memory : public test::FakeMachine {
  protected:
-  FakeMachine() : root_(std::filesystem::temp_directory_path() / test::unique_name("machine")) {
+  Memory() {
     write("/proc/meminfo", "MemTotal:       32000000 kB\nMemFree:         1000000 kB\nMemAvailable:   " +
                                std::to_string(16 * kGiB / kKiB) + " kB\n");
-    write("/proc/self/mountinfo", "22 27 0:21 / /proc rw,relatime - proc proc rw\n");
-    write("/proc/self/cgroup", "");
   }
-  ~FakeMachine() override { std::filesystem::remove_all(root_); }
 
-  void write(const std::string& path, const std::string& text) {
-    const std::filesystem::path file = root_.string() + path;
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file) << text;
-  }
   void write_v1(const std::string& folder, std::size_t limit, std::size_t usage, std::size_t inactive_file) {
     write(folder + "/memory.limit_in_bytes", std::to_string(limit) + "\n");
     write(folder + "/memory.usage_in_bytes", std::to_string(usage) + "\n");
@@ -42,9 +31,7 @@ class FakeMachine : public testing::Test {
     write(folder + "/memory.current", std::to_string(usage) + "\n");
     write(folder + "/memory.stat", "anon 5\ninactive_file " + std::to_string(inactive_file) + "\nslab 3\n");
   }
-  MemoryLimit tightest() { return tightest_memory_limit_below(root_.string()); }
-
-  const std::filesystem::path root_;
+  MemoryLimit tightest() { return tightest_memory_limit_below(root()); }
 };
 
 constexpr const char* kMountV2 = "29 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
@@ -53,12 +40,12 @@ constexpr const char* kMountV1 =
     "35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
     "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n";
 
-TEST_F(FakeMachine, WithoutCgroupsTheMachineIsTheLimit) {
+TEST_F(Memory, WithoutCgroupsTheMachineIsTheLimit) {
   EXPECT_EQ(tightest().available_bytes, 16 * kGiB);
   EXPECT_EQ(tightest().source, "MemAvailable");
 }
 
-TEST_F(FakeMachine, Version2) {
+TEST_F(Memory, Version2) {
   write("/proc/self/mountinfo", kMountV2);
   write("/proc/self/cgroup", "0::/user.slice/job\n");
   write_v2("/sys/fs/cgroup/user.slice/job", std::to_string(4 * kGiB), 3 * kGiB, kGiB / 2);
@@ -66,7 +53,7 @@ TEST_F(FakeMachine, Version2) {
   EXPECT_EQ(tightest().source, "memory.max of /sys/fs/cgroup/user.slice/job");
 }
 
-TEST_F(FakeMachine, AnOuterGroupMayBeTighter) {
+TEST_F(Memory, AnOuterGroupMayBeTighter) {
   write("/proc/self/mountinfo", kMountV2);
   write("/proc/self/cgroup", "0::/user.slice/job/step\n");
   write_v2("/sys/fs/cgroup/user.slice/job/step", "max", kGiB, 0);
@@ -74,10 +61,10 @@ TEST_F(FakeMachine, AnOuterGroupMayBeTighter) {
   write_v2("/sys/fs/cgroup/user.slice", std::to_string(6 * kGiB), 5 * kGiB, 0);
   EXPECT_EQ(tightest().available_bytes, kGiB);
   EXPECT_EQ(tightest().source, "memory.max of /sys/fs/cgroup/user.slice");
-  EXPECT_EQ(memory_limits(root_.string()).size(), 3u) << "\"max\" is no limit";
+  EXPECT_EQ(memory_limits(root()).size(), 3u) << "\"max\" is no limit";
 }
 
-TEST_F(FakeMachine, AGroupOverItsLimitLeavesNothing) {
+TEST_F(Memory, AGroupOverItsLimitLeavesNothing) {
   write("/proc/self/mountinfo", kMountV2);
   write("/proc/self/cgroup", "0::/job\n");
   write_v2("/sys/fs/cgroup/job", std::to_string(kGiB), 2 * kGiB, 3 * kMiB);
@@ -86,7 +73,7 @@ TEST_F(FakeMachine, AGroupOverItsLimitLeavesNothing) {
   EXPECT_EQ(tightest().available_bytes, kGiB) << "more cache than use: figures are read one after another";
 }
 
-TEST_F(FakeMachine, Version1BesideAnEmptyVersion2) {
+TEST_F(Memory, Version1BesideAnEmptyVersion2) {
   write("/proc/self/mountinfo", kMountV1);
   write("/proc/self/cgroup", "3:cpuset:/elsewhere\n4:cpu,memory:/jobs/17\n0::/\n");
   write_v1("/sys/fs/cgroup/memory/jobs/17", 9223372036854771712u, kGiB, 0);
@@ -96,7 +83,7 @@ TEST_F(FakeMachine, Version1BesideAnEmptyVersion2) {
   EXPECT_EQ(tightest().source, "memory.limit_in_bytes of /sys/fs/cgroup/memory/jobs");
 }
 
-TEST_F(FakeMachine, ContainerSeesOnlyItsPartOfTheHierarchy) {
+TEST_F(Memory, ContainerSeesOnlyItsPartOfTheHierarchy) {
   // Without a cgroup namespace the own path is the host's, and the mount shows what lies below its root.
   write("/proc/self/mountinfo", "29 23 0:26 /docker/abc /sys/fs/cgroup\\040here ro - cgroup2 cgroup ro\n");
   write("/proc/self/cgroup", "0::/docker/abc/inner\n");
@@ -110,12 +97,12 @@ TEST_F(FakeMachine, ContainerSeesOnlyItsPartOfTheHierarchy) {
   EXPECT_EQ(tightest().available_bytes, kGiB);
 }
 
-TEST_F(FakeMachine, NonsenseIsNoLimit) {
+TEST_F(Memory, NonsenseIsNoLimit) {
   write("/proc/self/mountinfo", std::string("x\n- - -\n1 2 3 4 5 6 -\n") + kMountV2);
   write("/proc/self/cgroup", "nonsense\n::\n0::/job\n");
   write_v2("/sys/fs/cgroup/job", "nonsense", 1, 1);
   EXPECT_EQ(tightest().source, "MemAvailable");
-  std::filesystem::remove_all(root_);
+  remove();
   EXPECT_EQ(tightest().source, "no known limit");
 }
 
