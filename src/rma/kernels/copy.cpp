@@ -34,6 +34,7 @@ namespace sse2 {
 #define GRAPNEL_COPY_FAR copy_crossing
 constexpr std::size_t kFarFromBytes = kCrossingFromBytes, kPagesAtOnce = 1, kSourceAheadBytes = 2048,
                       kRowBlockBytes = 128;
+constexpr bool kTurnsBack = false;
 #define GRAPNEL_VECTOR_BYTES 16
 inline void nontemporal_store(std::byte* to, const __m128i& value) {
   _mm_stream_si128(reinterpret_cast<__m128i*>(to), value);
@@ -48,6 +49,7 @@ namespace avx2 {
 #define GRAPNEL_VECTOR_BYTES 32
 constexpr std::size_t kFarFromBytes = kCrossingFromBytes, kPagesAtOnce = 1, kSourceAheadBytes = 2048,
                       kRowBlockBytes = 128;
+constexpr bool kTurnsBack = false;
 GRAPNEL_TARGET inline void nontemporal_store(std::byte* to, const __m256i& value) {
   _mm256_stream_si256(reinterpret_cast<__m256i*>(to), value);
 }
@@ -62,6 +64,7 @@ namespace avx512 {
 #define GRAPNEL_COPY_FAR copy_ahead
 #define GRAPNEL_VECTOR_BYTES 64
 constexpr std::size_t kFarFromBytes = kAheadFromBytes, kPagesAtOnce = 2, kSourceAheadBytes = 0, kRowBlockBytes = 128;
+constexpr bool kTurnsBack = false;
 GRAPNEL_TARGET inline void nontemporal_store(std::byte* to, const __m512i& value) {
   _mm512_stream_si512(reinterpret_cast<__m512i*>(to), value);
 }
@@ -76,6 +79,7 @@ namespace avx512_string {
 #define GRAPNEL_COPY_FAR copy_by_string
 #define GRAPNEL_VECTOR_BYTES 64
 constexpr std::size_t kFarFromBytes = kAheadFromBytes, kPagesAtOnce = 1, kSourceAheadBytes = 2048, kRowBlockBytes = 256;
+constexpr bool kTurnsBack = true;
 GRAPNEL_TARGET inline void nontemporal_store(std::byte* to, const __m512i& value) {
   _mm512_stream_si512(reinterpret_cast<__m512i*>(to), value);
 }
