@@ -4,7 +4,7 @@ import re
 import subprocess
 from pathlib import Path
 
-CPP_SUFFIXES = {".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".inl", ".ipp"}
+CPP_SUFFIXES = {".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".inc", ".inl", ".ipp"}
 
 _TOKEN = re.compile(
     r"""

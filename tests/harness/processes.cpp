@@ -9,6 +9,7 @@
 #include <climits>
 #include <cstdlib>
 
+#include "harness/leftovers.hpp"
 #include "harness/world.hpp"
 
 namespace grapnel::test {
@@ -58,14 +59,16 @@ bool read_output(int from, Clock::time_point deadline, std::string& output) {
 
 }  // namespace
 
-ProcessOutcome run_job(const Shape& shape, const std::vector<std::pair<std::string, std::string>>& environment,
+ProcessOutcome run_job(const Shape& shape, std::vector<std::pair<std::string, std::string>> environment,
                        std::vector<std::string> command, std::chrono::seconds deadline) {
   if (command.front() == "/proc/self/exe") command.front() = own_executable();
   std::vector<std::string> arguments = {
       launcher(), "run", "-n", std::to_string(shape.ranks), "--nodes", std::to_string(shape.nodes), "--label", "--"};
   arguments.insert(arguments.end(), command.begin(), command.end());
+  const Leftovers leftovers;
+  environment.push_back(leftovers.mark());
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return {1, false, "no pipe"};
+  if (::pipe2(ends, O_CLOEXEC) != 0) return {1, false, "no pipe", ""};
   const pid_t job = ::fork();
   if (job == 0) become_job(arguments, environment, ends[1]);
   ::close(ends[1]);
@@ -81,6 +84,7 @@ ProcessOutcome run_job(const Shape& shape, const std::vector<std::pair<std::stri
   ::waitpid(job, &status, 0);
   outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   if (outcome.timed_out && outcome.exit_code == 0) outcome.exit_code = 124;
+  outcome.left_behind = leftovers.found();
   return outcome;
 }
 

@@ -13,12 +13,13 @@ struct Shape;
 struct ProcessOutcome {
   int exit_code = 0;  ///< 128 + n: ended by signal n
   bool timed_out = false;
-  std::string output;  ///< stdout and stderr
+  std::string output;       ///< stdout and stderr
+  std::string left_behind;  ///< empty where nothing is: see Leftovers
 };
 
 /// Runs `command` (an own executable: "/proc/self/exe" is this test) as `shape.ranks` ranks. When the deadline passes
-/// the job is ended with SIGTERM, then SIGKILL, and the outcome says so. Nothing of it is left on return.
-ProcessOutcome run_job(const Shape& shape, const std::vector<std::pair<std::string, std::string>>& environment,
+/// the job is ended with SIGTERM, then SIGKILL, and the outcome says so.
+ProcessOutcome run_job(const Shape& shape, std::vector<std::pair<std::string, std::string>> environment,
                        std::vector<std::string> command, std::chrono::seconds deadline);
 
 }  // namespace grapnel::test

@@ -15,7 +15,8 @@
 // GRAPNEL_TEST_WORLDS (a comma list of these names) chooses; the ctest entries set it. GRAPNEL_TEST_SEED=s replays one
 // seed. A world that hangs is ended: a simulated one prints what each rank was doing, processes have a deadline,
 // GRAPNEL_TEST_DEADLINE_S (60), and show what they printed until then. With GRAPNEL_TEST_NATIVE=1 each test of nodes
-// also asserts that the fabric puts and gets without messages. A failure names the rank.
+// also asserts that the fabric puts and gets without messages. A failure names the rank. A job of processes that leaves
+// one of them, or a file in shared memory or the folder for temporary files, has failed (leftovers.hpp).
 #pragma once
 
 #include <gtest/gtest.h>

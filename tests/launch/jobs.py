@@ -39,7 +39,7 @@ def marked_processes(mark):
 
 
 def our_shared_files():
-    return {name for name in os.listdir("/dev/shm") if "grapnel" in name or "pmix" in name}
+    return {name for name in os.listdir("/dev/shm") if "grapnel" in name or "pmix" in name or "ucx" in name}
 
 
 class Case(unittest.TestCase):

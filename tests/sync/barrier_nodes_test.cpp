@@ -83,6 +83,7 @@ void expect_messages(const std::string& plan, int nodes, int targets, Messages m
                                 {"GRAPNEL_TEST_MESSAGES", std::to_string(messages.of_others)}},
                                {"/proc/self/exe"}, std::chrono::seconds(60));
   EXPECT_EQ(outcome.exit_code, 0) << plan << " on " << nodes << " nodes\n" << outcome.output;
+  EXPECT_EQ(outcome.left_behind, "");
 }
 
 TEST(BarrierNodes, MessagesAreExact) {

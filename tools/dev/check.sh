@@ -3,7 +3,7 @@
 # Files of the project, tracked or new, whose name matches one of the patterns.
 project_files() { (cd "$root" && git ls-files -z -co --exclude-standard -- "$@" | sort -zu); }
 
-cpp_patterns=('*.c' '*.cc' '*.cpp' '*.h' '*.hpp')
+cpp_patterns=('*.c' '*.cc' '*.cpp' '*.h' '*.hpp' '*.inc')
 
 check_format() {
   command -v clang-format-14 >/dev/null || die "clang-format-14 is missing (./dev deps check)"

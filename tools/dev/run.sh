@@ -16,18 +16,23 @@ command_demo() {
   (cd "$build_dir" && exec "${demo_command[@]}")
 }
 
-# run_ctest LIMIT_MINUTES ctest-arguments…: what runs at the limit is ended and fails; what has not begun by then is neither
-# run nor counted.
-run_ctest() {
-  local minutes=$1 status=0
+# run_ctest_within MINUTES ctest-arguments…: what runs at the limit is ended and fails; what has not begun by then is
+# not run.
+run_ctest_within() {
+  local minutes=$1
   shift
-  ctest --test-dir "$build_dir" --output-on-failure --no-tests=error \
-    --stop-time "$(date -d "+$minutes minutes" '+%H:%M:%S')" "$@" || status=$?
+  run_ctest --stop-time "$(date -d "+$minutes minutes" '+%H:%M:%S')" "$@"
+}
+
+run_ctest() {
+  local status=0
+  ctest --test-dir "$build_dir" --output-on-failure --no-tests=error "$@" || status=$?
   tell_worlds "$build_dir/Testing/Temporary/LastTest.log"
   return $status
 }
 
-# What ctest keeps to itself when all is well: which worlds with how many ranks on how many nodes ran, and what was skipped, why.
+# What ctest keeps to itself: which worlds with how many ranks on how many nodes ran, what was skipped, why, and what did
+# not begin in time.
 tell_worlds() {
   [ -f "$1" ] || return 0
   say "worlds that ran (ranks/nodes), and what was skipped:"
@@ -40,9 +45,11 @@ tell_worlds() {
     /^skipped: / { skips[$0]++ }
     reason { sub(/^ +/, ""); skips["skipped: " $0]++; reason = 0 }
     /: Skipped$/ { reason = 1 }
+    /^[0-9]+\/[0-9]+ Testing: / { split($1, place, "/"); ++begun; tests_in_all = place[2] }
     END {
       for (world in tests) printf "  %s %d tests:%s\n", world, tests[world], shapes[world]
       for (skip in skips) printf "  %s (%d times)\n", skip, skips[skip]
+      if (begun < tests_in_all) printf "  the time was over before %d of %d began\n", tests_in_all - begun, tests_in_all
     }' "$1" | sort >&2
 }
 
@@ -78,7 +85,7 @@ command_test() {
   fi
   install_packages $(groups_of_build "$mpi" "$cc") test
   if [ "$label" = sim ]; then build_tree sim_tests; else build_tree; fi
-  run_ctest "$minutes" -LE '^(full|soak)$' ${label:+-L "^$label\$"} ${rest:+-R "${rest[0]}"}
+  run_ctest_within "$minutes" -LE '^(full|soak)$' ${label:+-L "^$label\$"} ${rest:+-R "${rest[0]}"}
 }
 
 # Every compiler with every MPI, then the debug and sanitizer presets with both compilers. Goes on after a failure.
@@ -88,7 +95,7 @@ test_everything() {
   for one in release:{openmpi,mpich,none}:{gcc,clang} {debug,asan,tsan}:openmpi:{gcc,clang}; do
     IFS=: read -r preset mpi cc <<<"$one"
     build_dir=$root/$(build_dir_name "$preset" "$mpi" "$cc")
-    if (build_tree && run_ctest 90 -LE '^soak$'); then
+    if (build_tree && run_ctest_within 90 -LE '^soak$'); then
       results+=("ok      $one")
     else
       results+=("FAILED  $one") failed=1
@@ -105,7 +112,7 @@ command_soak() {
   install_packages $(groups_of_build "$mpi" "$cc") test
   build_tree
   [ "$(count_tests soak)" -gt 0 ] || die "no test has the label 'soak' yet"
-  ctest --test-dir "$build_dir" --output-on-failure -L '^soak$'
+  run_ctest -L '^soak$'
 }
 
 # How many tests of $build_dir have this label.
