@@ -150,6 +150,7 @@ TEST_P(LockDeath, IsToldUnderTheLauncher) {
     SCOPED_TRACE(outcome.output);
     EXPECT_FALSE(outcome.timed_out);
     EXPECT_EQ(outcome.exit_code, 128 + SIGKILL);
+    EXPECT_EQ(outcome.left_behind, "");
     EXPECT_NE(outcome.output.find("rank 1 was killed by signal 9"), std::string::npos);
     const std::string lock = std::string("lock 3 of rank 0 (") + to_string(GetParam()) + ")";
     EXPECT_NE(outcome.output.find("rank 1 died; " + lock + ": rank 1 holds it"), std::string::npos);

@@ -84,6 +84,7 @@ class User {
     witness_.enter(g_, false, carries_ ? &received : nullptr);
     release(false);
   }
+  std::uint64_t now_ns() const { return host_.now_ns(); }
 
  private:
   void pass(std::uint64_t most_us) {
@@ -162,11 +163,14 @@ void exercise(Runtime& g, Witness& witness, LockKind kind, std::uint64_t seed) {
   witness.must(g, locks.status());
   const auto home = Rank(static_cast<int>(seed % static_cast<std::uint64_t>(g.size())));
   User user(g, witness, *locks, home, seed);
+  const std::uint64_t begin_ns = user.now_ns();
   for (int round = 0; round < 5; ++round) user.use_once();
   witness.must(g, g.barrier());
   // Whoever gave up or came late has left nothing behind that would keep others out.
   user.use_at_last();
   witness.must(g, g.barrier());
+  // All of it takes some milliseconds. Who sleeps looks again after 250, so a lost wake-up shows by the time alone.
+  if (user.now_ns() - begin_ns > 200 * base::kMillisecond_ns) witness.complain(g, "somebody was not woken");
   witness.must(g, g.destroy_lock_set(*locks));
 }
 

@@ -29,6 +29,10 @@ constexpr Mutant kMutants[] = {
     {13, LockKind::reader_writer, "ARecallIsForgotten"},
     {14, LockKind::reader_writer, "ReadersDoNotLookForAWriter"},
     {15, LockKind::mcs, "TheLateLinkFindsNoPayload"},
+    {16, LockKind::mcs, "TheNextInTheQueueIsNotWoken"},
+    {17, LockKind::cohort, "TheNextOfTheNodeIsNotWoken"},
+    {18, LockKind::ticket, "NobodyIsWokenByATicketServed"},
+    {19, LockKind::reader_writer, "NobodyIsWokenByTheBell"},
 };
 
 class LockMutant : public ::testing::TestWithParam<Mutant> {};

@@ -23,7 +23,7 @@ BUGS = [
     (7, "chain.cpp", "if (next.compare_exchange_strong(behind, kReleased)) {",
      "if (BUG ? next.load() == 0 : next.compare_exchange_strong(behind, kReleased)) {"),
     (8, "chain.cpp", "if (wake_waiter(*member)) return true;", "if (wake_waiter(*member) || BUG) return true;"),
-    (9, "chain.cpp", "if (found != a.before) return", "if (found != a.before && !BUG) return"),
+    (9, "chain.cpp", "if (lost_race(a)) return", "if (lost_race(a) && !BUG) return"),
     (10, "cohort.cpp", "if (*passed != NodeQueue::kPassedWhole && !ground_.one_node) return",
      "if (*passed != NodeQueue::kPassedWhole && !ground_.one_node && !BUG) return"),
     (11, "node_queue.cpp", "if (found < kFirstGaveUp) {", "if (found < kFirstGaveUp || BUG) {"),
@@ -32,6 +32,10 @@ BUGS = [
     (14, "reader_writer.hpp", "return !v.writer && !v.writer_waits &&", "return (!v.writer || BUG) && !v.writer_waits &&"),
     (15, "chain.cpp", "ground_.memory.keep(places_.line(lock, member_of(place)), 0, payload);\n    if (",
      "if (!BUG) ground_.memory.keep(places_.line(lock, member_of(place)), 0, payload);\n    if ("),
+    (16, "chain.cpp", "if (state == kAsleep || state == kAwaited) ground_", "if ((state == kAsleep && !BUG) || state == kAwaited) ground_"),
+    (17, "node_queue.cpp", "if (found == kSleeps) ground_", "if (found == kSleeps && !BUG) ground_"),
+    (18, "ticket_booth.hpp", "    ground_.waiting.host().wake(words.serving);", "    if (!BUG) ground_.waiting.host().wake(words.serving);"),
+    (19, "reader_writer.cpp", "  ground_.waiting.host().wake(words.bell);", "  if (!BUG) ground_.waiting.host().wake(words.bell);"),
 ]
 
 DECLARATION = "namespace grapnel::test {\nextern int planted_bug;\n}\n"

@@ -1,4 +1,5 @@
-// A release waits for nobody: not for an answer, not for the next holder, whoever stands in the queue or does not.
+// How long calls may take, in virtual time. A release waits for nobody: not for an answer, not for the next holder,
+// whoever stands in the queue or does not. Who gives up is late by a round trip at most, whoever races with him.
 #include <vector>
 
 #include "harness/access.hpp"
@@ -48,6 +49,44 @@ TEST(LockRelease, WaitsForNobody) {
       auto started = runtime::assemble(foundation_of(me));
       ASSERT_TRUE(started.ok()) << started.status().to_string();
       for (const LockKind kind : kAllLockKinds) be_a_rank(**started, me.host, kind);
+      EXPECT_OK((*started)->finish());
+    });
+    EXPECT_TRUE(outcome.ok()) << outcome.report;
+  }
+}
+
+// The last rank gives up again and again, everybody else takes the lock without a pause.
+void race(Runtime& g, os::Host& host, LockKind kind) {
+  SCOPED_TRACE(to_string(kind));
+  LockOptions options;
+  options.kind = kind;
+  auto created = g.create_lock_set(1, options);
+  ASSERT_OK(created.status());
+  const bool gives_up = static_cast<int>(index(g.rank())) == g.size() - 1;
+  for (int round = 0; round < 30; ++round) {
+    const std::uint64_t timeout_ns = gives_up ? (round % 5) * kDelay_ns : 1000 * kDelay_ns;
+    const std::uint64_t begin_ns = host.now_ns();
+    const Status taken = created->lock_for(0, Rank{0}, timeout_ns);
+    if (taken.code() == Code::timed_out) {
+      EXPECT_LT(host.now_ns() - begin_ns, timeout_ns + 2 * kDelay_ns + kDelay_ns / 2) << "round " << round;
+    } else {
+      ASSERT_TRUE(taken.ok()) << taken.to_string();
+      EXPECT_OK(created->unlock(0, Rank{0}));
+    }
+  }
+  EXPECT_OK(g.barrier());
+  EXPECT_OK(g.destroy_lock_set(*created));
+}
+
+TEST(LockTimeout, IsLateByARoundTripAtMost) {
+  for (const Shape shape : {Shape{5, 5}, Shape{8, 8}, Shape{8, 3}}) {
+    sim::WorldOptions options{.ranks = shape.ranks, .nodes = shape.nodes};
+    options.seed(7);
+    options.network.delay_ns = kDelay_ns;
+    const auto outcome = sim::run_world(options, [](sim::RankWorld& me) {
+      auto started = runtime::assemble(foundation_of(me));
+      ASSERT_TRUE(started.ok()) << started.status().to_string();
+      for (const LockKind kind : kAllLockKinds) race(**started, me.host, kind);
       EXPECT_OK((*started)->finish());
     });
     EXPECT_TRUE(outcome.ok()) << outcome.report;

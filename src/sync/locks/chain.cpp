@@ -51,12 +51,15 @@ Status Chain::ask_to_compare(Acquisition& a, std::uint64_t place, std::uint64_t 
   return ground_.ask(a, ground_.node_of(a.lock.home), ground_.body(Verb::compare, a.lock, place, expected), {});
 }
 
+// The emulated swap's comparison failed, so the place is not in the tail.
+bool Chain::lost_race(const Acquisition& a) const { return !has_swap_ && a.answer->body.other != a.before; }
+
 Status Chain::take_answer(Acquisition& a, ChainMember& mine, std::uint32_t member) {
   const std::uint64_t found = a.answer->body.other;
   const std::uint64_t place = place_of(member, mine.turn.load());
   if (!has_swap_) {
     // The emulated swap: whoever came in between made the comparison fail; try with what is there now.
-    if (found != a.before) return ask_to_compare(a, place, found);
+    if (lost_race(a)) return ask_to_compare(a, place, found);
     if (found != 0) {
       GRAPNEL_TRY(in_queue_behind(a, found));
       return ground_.deliver(Voice::rank, places_.node_of(member_of(found)), a.lock,
@@ -110,6 +113,10 @@ Status Chain::give_up(Acquisition& a, ChainMember& mine, std::uint32_t member) {
   // A place that is being asked for is a round trip away; only then it can be left.
   while (a.stage == kAsked) {
     GRAPNEL_TRY(ground_.wait_for_answer(a, progress::Waiting::kForever));
+    if (lost_race(a)) {
+      forget_place(mine);
+      return {};
+    }
     GRAPNEL_TRY(take_answer(a, mine, member));
     if (a.done) return {};
   }
@@ -121,9 +128,9 @@ Status Chain::give_up(Acquisition& a, ChainMember& mine, std::uint32_t member) {
 }
 
 bool Chain::take_up(Acquisition& a, ChainMember& mine) {
+  if (mine.state.load() == kIdle) return false;  // as a rule: a locked instruction less
   std::uint32_t state = kAbandoned;
   if (ground_.memory.has_payloads()) {
-    if (mine.state.load() == kIdle) return false;
     a.stage = kBehindOwnPlace;
     return true;
   }
@@ -142,7 +149,7 @@ bool Chain::attempt_at_home(const LockId& lock, ChainMember& mine, std::uint32_t
   return false;
 }
 
-// A try that failed was never in the tail. Its turn is used again: counting it would wear out the `next` word of an
+// A place that never was in the tail. Its turn is used again: counting it would wear out the `next` word of an
 // earlier place that still expects its link.
 void Chain::forget_place(ChainMember& mine) {
   mine.turn.store(mine.turn.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);  // the member's own

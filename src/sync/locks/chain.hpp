@@ -113,6 +113,7 @@ class Chain {
   Status in_queue_behind(Acquisition& a, std::uint64_t before);
   Status swap_at_home(Acquisition& a, ChainMember& mine, std::uint64_t place);
   Status ask_to_compare(Acquisition& a, std::uint64_t place, std::uint64_t expected);
+  bool lost_race(const Acquisition& a) const;
   Status take_answer(Acquisition& a, ChainMember& mine, std::uint32_t member);
   bool wake_waiter(ChainMember& member);
 

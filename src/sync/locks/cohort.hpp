@@ -13,8 +13,8 @@
 //   acquire at home     2 compare-and-swaps              the same, then waits; 1 in a job of one node
 //           elsewhere   1 compare-and-swap, 1 round trip the first of the node: 1 round trip, 1 link from the home's
 //                                                        server; the others of the node: nothing
-//   release at home     2 compare-and-swaps              to a rank of this node: 1 c-a-s; to another node: 1 message
-//           elsewhere   1 one-way message, 1 c-a-s       the same
+//   release at home     3 c-a-s; 1 in a job of one node  to a rank of this node: 1 c-a-s; to another node: 1 message
+//           elsewhere   1 one-way message, 3 c-a-s       the same
 //
 // Who spins where: a rank on the link of the one before, or, first of its node, on the node's `state`; then it sleeps
 // there.
