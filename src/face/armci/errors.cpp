@@ -57,6 +57,19 @@ void stop_job(const std::string& text, int exit_code) {
   std::_Exit(code);
 }
 
+Status mpi_status(int code) {
+  if (code == MPI_SUCCESS) [[likely]]
+    return {};
+  char text[MPI_MAX_ERROR_STRING] = {};
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  return {Code::system, fmt::format("MPI says: {}", text)};
+}
+
+void must_mpi(const char* call, int code) {
+  if (const Status status = mpi_status(code); !status.ok()) stop(call, status);
+}
+
 Status negative(const char* argument, long value) {
   return {Code::invalid_argument, fmt::format("{} is {}; it must not be below 0", argument, value)};
 }

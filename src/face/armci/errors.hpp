@@ -28,6 +28,12 @@ Status negative(const char* argument, long value);
 Status null_pointer(const char* argument);
 Status bad_rank(long rank, long ranks);
 
+/// What MPI answered to one of its calls, in its own words; ok for MPI_SUCCESS. The face's communicators return errors,
+/// so each call on them is asked; before ARMCI_Init the communicator, and what an error does there, is the program's.
+Status mpi_status(int code);
+/// Stops the job where MPI answered an error.
+void must_mpi(const char* call, int code);
+
 /// A body answers a Status; the call an int.
 template <typename Body>
 int answer(const char* call, Body&& body) {

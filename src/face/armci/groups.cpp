@@ -37,8 +37,8 @@ Result<std::vector<int>> members_of(const GroupEntry& parent, const int* ranks, 
 
 MPI_Comm duplicate(MPI_Comm comm) {
   MPI_Comm own = MPI_COMM_NULL;
-  MPI_Comm_dup(comm, &own);
-  MPI_Comm_set_errhandler(own, MPI_ERRORS_ARE_FATAL);
+  must_mpi("duplicating a communicator", MPI_Comm_dup(comm, &own));
+  MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
   return own;
 }
 
@@ -53,7 +53,7 @@ MPI_Comm Groups::create_comm(const GroupEntry& group, const int* places, int cou
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_group(parent_, &all);
   MPI_Group_incl(all, count, ranks.data(), &some);
-  MPI_Comm_create_group(parent_, some, kCreateTag, &comm);
+  must_mpi("making a group's communicator", MPI_Comm_create_group(parent_, some, kCreateTag, &comm));
   MPI_Group_free(&some);
   MPI_Group_free(&all);
   return comm;

@@ -61,7 +61,7 @@ Status start_mpi(int* argc, char*** argv, int level) {
 Status agree_on_settings(MPI_Comm comm) {
   const auto config = base::Config::from_environment();
   int good = config.ok() ? 1 : 0, all_good = 0;
-  MPI_Allreduce(&good, &all_good, 1, MPI_INT, MPI_MIN, comm);
+  GRAPNEL_TRY(mpi_status(MPI_Allreduce(&good, &all_good, 1, MPI_INT, MPI_MIN, comm)));
   if (!config) return config.status();
   return all_good != 0 ? Status() : Status(Code::invalid_argument, "another rank's settings cannot be used");
 }

@@ -31,7 +31,7 @@ int first_with_bad_arguments(const GroupEntry& group, const Status& refused, boo
   if (refused.code() == Code::peer_dead) return kNobody;
   const int mine = mine_are_good ? kNobody : group.members[static_cast<std::size_t>(group.my_index)];
   int first = kNobody;
-  MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, group.comm);
+  must_mpi("telling the others what was refused", MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, group.comm));
   return first;
 }
 

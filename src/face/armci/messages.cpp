@@ -1,7 +1,7 @@
 // Point-to-point messages, barriers, broadcasts and the tree, over MPI.
 //
-// The barriers are the core's. Only the calling thread enters MPI. What MPI itself reports ends the job: the face's
-// communicators have that error handler.
+// The barriers are the core's. Only the calling thread enters MPI. What MPI itself reports ends the job, in the name of
+// the call.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,6 +28,16 @@ void check_buffer(const char* call, int bytes, int rank, MPI_Comm comm) {
   if (rank < 0 || rank >= ranks) stop(call, bad_rank(rank, ranks));
 }
 
+/// From 0 to what MPI has as its largest.
+void check_tag(const char* call, int tag) {
+  const int* largest = nullptr;
+  int known = 0;
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &known);
+  if (tag >= 0 && (known == 0 || tag <= *largest)) return;
+  stop(call, Status(Code::invalid_argument,
+                    fmt::format("tag is {}; 0..{} are possible", tag, known != 0 ? *largest : 32767)));
+}
+
 void finish(const char* call, MPI_Request request, int bytes, MPI_Status* status) {
   const Status done = wait_for_mpi(request, bytes, status);
   if (!done.ok()) stop(call, done);
@@ -37,9 +47,10 @@ int receive(const char* call, int tag, void* buffer, int room, int* bytes, int f
   const MPI_Comm comm = world_comm(call);
   if (from != MPI_ANY_SOURCE) check_buffer(call, room, from, comm);
   if (room < 0) stop(call, negative("room", room));
+  if (tag != MPI_ANY_TAG) check_tag(call, tag);
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Status status;
-  MPI_Irecv(buffer, room, MPI_BYTE, from, tag, comm, &request);
+  must_mpi(call, MPI_Irecv(buffer, room, MPI_BYTE, from, tag, comm, &request));
   finish(call, request, room, &status);
   if (bytes != nullptr) MPI_Get_count(&status, MPI_BYTE, bytes);
   return status.MPI_SOURCE;
@@ -47,7 +58,7 @@ int receive(const char* call, int tag, void* buffer, int room, int* bytes, int f
 
 Status run_broadcast(MPI_Comm comm, void* buffer, int bytes, int root) {
   MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Ibcast(buffer, bytes, MPI_BYTE, root, comm, &request);
+  GRAPNEL_TRY(mpi_status(MPI_Ibcast(buffer, bytes, MPI_BYTE, root, comm, &request)));
   return wait_for_mpi(request, bytes);
 }
 
@@ -102,8 +113,9 @@ ARMCI_DEFINE_LOWER(double, timer, (void)) {
 ARMCI_DEFINE_LOWER(void, msg_snd, (int tag, void* buffer, int bytes, int to)) {
   const MPI_Comm comm = world_comm("armci_msg_snd");
   check_buffer("armci_msg_snd", bytes, to, comm);
+  check_tag("armci_msg_snd", tag);
   MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Isend(buffer, bytes, MPI_BYTE, to, tag, comm, &request);
+  must_mpi("armci_msg_snd", MPI_Isend(buffer, bytes, MPI_BYTE, to, tag, comm, &request));
   finish("armci_msg_snd", request, bytes, MPI_STATUS_IGNORE);
 }
 
@@ -119,7 +131,7 @@ ARMCI_DEFINE_LOWER(int, msg_rcvany, (int tag, void* buffer, int room, int* bytes
 ARMCI_DEFINE_LOWER(void, msg_barrier, (void)) {
   const MPI_Comm comm = world_comm("armci_msg_barrier");
   if (the_job == nullptr) {  // before ARMCI_Init, or after ARMCI_Finalize
-    MPI_Barrier(comm);
+    must_mpi("armci_msg_barrier", MPI_Barrier(comm));
     return;
   }
   must("armci_msg_barrier", [](Job& job) { return run_barrier(job, job.groups.world().core); });

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/units.hpp"
+#include "face/armci/errors.hpp"
 #include "face/armci/job.hpp"
 #include "os/host.hpp"
 #include "progress/waiting.hpp"
@@ -29,9 +30,14 @@ class MpiWorker {
       : host_(host), request_(request), status_(status) {}
 
   bool complete() {
-    if (done_ == 0) MPI_Test(&request_, &done_, status_);
-    return done_ != 0;
+    if (!over_) {
+      int done = 0;
+      answer_ = MPI_Test(&request_, &done, status_);
+      over_ = done != 0 || answer_ != MPI_SUCCESS;
+    }
+    return over_;
   }
+  int answer() const { return answer_; }
   bool progress() { return false; }  // the look itself makes MPI go on
   void sleep(std::uint64_t timeout_ns) {
     os::Word nobody{0};
@@ -49,20 +55,19 @@ class MpiWorker {
   os::Host& host_;
   MPI_Request& request_;
   MPI_Status* status_;
-  int done_ = 0;
+  bool over_ = false;
+  int answer_ = MPI_SUCCESS;
   std::uint64_t nap_ns_ = kFirstNap_ns, napped_ns_ = 0;
 };
 
 }  // namespace
 
 Status wait_for_mpi(MPI_Request request, std::int64_t bytes, MPI_Status* status) {
-  if (the_job == nullptr || bytes > kLong_bytes) {
-    MPI_Wait(&request, status);
-    return {};
-  }
+  if (the_job == nullptr || bytes > kLong_bytes) return mpi_status(MPI_Wait(&request, status));
   progress::Waiting& waiting = *the_job->waiting;
   MpiWorker worker(waiting.host(), request, status);
-  return waiting.on_worker(worker, [&] { return worker.complete(); });
+  GRAPNEL_TRY(waiting.on_worker(worker, [&] { return worker.complete(); }));
+  return mpi_status(worker.answer());
 }
 
 }  // namespace grapnel::armci

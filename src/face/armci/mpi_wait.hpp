@@ -16,7 +16,7 @@ namespace grapnel::armci {
 
 /// Returns when `request` is complete; `bytes` says how much data it moves, alike in all ranks of a collective. Cost: a
 /// nap's length late at most: 1/2 of what was waited up to 250 us, then 1/32 of it up to 1 ms. Before ARMCI_Init, too.
-/// Errors: peer_dead.
+/// Errors: peer_dead; system: what MPI itself reports.
 Status wait_for_mpi(MPI_Request request, std::int64_t bytes, MPI_Status* status = MPI_STATUS_IGNORE);
 
 }  // namespace grapnel::armci

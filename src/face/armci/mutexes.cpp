@@ -39,7 +39,7 @@ ARMCI_DEFINE(int, Create_mutexes, (int count)) {
   return answer("ARMCI_Create_mutexes", [&](Job& job) -> Status {
     // Everybody learns everybody's number first, so that a wrong one is refused by all.
     std::vector<int> counts(static_cast<std::size_t>(job.ranks));
-    MPI_Allgather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, job.groups.world().comm);
+    GRAPNEL_TRY(mpi_status(MPI_Allgather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, job.groups.world().comm)));
     if (!job.mutexes.empty()) return {Code::invalid_argument, "mutexes exist already; ARMCI_Destroy_mutexes first"};
     const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
     if (*least < 0) return negative("count", *least);

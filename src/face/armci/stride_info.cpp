@@ -4,6 +4,8 @@
 // memory, so it works before ARMCI_Init too.
 #include <fmt/format.h>
 
+#include <climits>
+#include <cstdint>
 #include <cstring>
 
 #include "face/armci/define.hpp"
@@ -27,15 +29,25 @@ void initialize(const char* call, stride_info_t* info, void* base, int levels, c
   *info = {};
   info->base_ptr = static_cast<char*>(base);
   info->stride_levels = levels;
-  info->size = 1;
+  std::int64_t rows = 1;
   info->seg_count[0] = counts[0];
   for (int level = 0; level < levels; ++level) {
     if (counts[level + 1] < 0) stop(call, negative("a count", counts[level + 1]));
     info->stride_arr[level] = stride[level];
     info->seg_count[level + 1] = counts[level + 1];
-    info->size *= counts[level + 1];
+    rows *= counts[level + 1];
+    if (rows > INT_MAX) {
+      stop(call,
+           Status(Code::invalid_argument, fmt::format("there are {} rows and more; {} are possible", rows, INT_MAX)));
+    }
   }
+  info->size = static_cast<int>(rows);
   if (counts[0] < 0) stop(call, negative("counts[0]", counts[0]));
+}
+
+stride_info_t& given(const char* call, stride_info_t* info) {
+  if (info == nullptr) stop(call, null_pointer("info"));
+  return *info;
 }
 
 long offset_of(const stride_info_t& info) {
@@ -73,15 +85,27 @@ ARMCI_DEFINE_LOWER(void, stride_info_init,
                    (stride_info_t * info, void* base, int levels, const int* stride, const int* counts)) {
   initialize("armci_stride_info_init", info, base, levels, stride, counts);
 }
-ARMCI_DEFINE_LOWER(void, stride_info_destroy, (stride_info_t * info)) { *info = {}; }
-ARMCI_DEFINE_LOWER(int, stride_info_size, (stride_info_t * info)) { return info->size; }
-ARMCI_DEFINE_LOWER(int, stride_info_count, (stride_info_t * info)) { return info->size; }
-ARMCI_DEFINE_LOWER(int, stride_info_pos, (stride_info_t * info)) { return info->pos; }
-ARMCI_DEFINE_LOWER(int, stride_info_has_more, (stride_info_t * info)) { return info->pos < info->size ? 1 : 0; }
-ARMCI_DEFINE_LOWER(void, stride_info_next, (stride_info_t * info)) { advance(*info); }
-ARMCI_DEFINE_LOWER(void*, stride_info_seg_ptr, (stride_info_t * info)) { return info->base_ptr + offset_of(*info); }
-ARMCI_DEFINE_LOWER(int, stride_info_seg_size, (stride_info_t * info)) { return info->seg_count[0]; }
-ARMCI_DEFINE_LOWER(int, stride_info_seg_off, (stride_info_t * info)) { return static_cast<int>(offset_of(*info)); }
+ARMCI_DEFINE_LOWER(void, stride_info_destroy, (stride_info_t * info)) { given("armci_stride_info_destroy", info) = {}; }
+ARMCI_DEFINE_LOWER(int, stride_info_size, (stride_info_t * info)) { return given("armci_stride_info_size", info).size; }
+ARMCI_DEFINE_LOWER(int, stride_info_count, (stride_info_t * info)) {
+  return given("armci_stride_info_count", info).size;
+}
+ARMCI_DEFINE_LOWER(int, stride_info_pos, (stride_info_t * info)) { return given("armci_stride_info_pos", info).pos; }
+ARMCI_DEFINE_LOWER(int, stride_info_has_more, (stride_info_t * info)) {
+  const stride_info_t& walk = given("armci_stride_info_has_more", info);
+  return walk.pos < walk.size ? 1 : 0;
+}
+ARMCI_DEFINE_LOWER(void, stride_info_next, (stride_info_t * info)) { advance(given("armci_stride_info_next", info)); }
+ARMCI_DEFINE_LOWER(void*, stride_info_seg_ptr, (stride_info_t * info)) {
+  const stride_info_t& walk = given("armci_stride_info_seg_ptr", info);
+  return walk.base_ptr + offset_of(walk);
+}
+ARMCI_DEFINE_LOWER(int, stride_info_seg_size, (stride_info_t * info)) {
+  return given("armci_stride_info_seg_size", info).seg_count[0];
+}
+ARMCI_DEFINE_LOWER(int, stride_info_seg_off, (stride_info_t * info)) {
+  return static_cast<int>(offset_of(given("armci_stride_info_seg_off", info)));
+}
 
 ARMCI_DEFINE_LOWER(void, write_strided, (void* place, int levels, int* stride, int* counts, char* buffer)) {
   for_each_row("armci_write_strided", place, levels, stride, counts, buffer,

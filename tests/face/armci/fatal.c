@@ -69,7 +69,7 @@ static void make(const char* mistake) {
 
 /* Those of one call. */
 static void make_more(const char* mistake) {
-  int value = 0, one[] = {0}, two[] = {4, 1};
+  int value = 0, one[] = {0}, two[] = {4, 1}, many[] = {1, 65536, 65536};
   char buffer[8];
   stride_info_t walk;
   double real = 0;
@@ -103,10 +103,14 @@ static void make_more(const char* mistake) {
   MISTAKE("memat", ARMCI_Memat(&info, 65));
   MISTAKE("copy", ARMCI_Copy(&value, one, -1));
   MISTAKE("receive", armci_msg_rcv(1, &value, 4, NULL, ranks));
+  MISTAKE("send-tag", armci_msg_snd(-4, &value, 4, 0));
+  MISTAKE("receive-tag", armci_msg_rcv(-4, &value, 4, NULL, 1));
   MISTAKE("send-bytes", armci_msg_snd(1, &value, -4, 0));
   MISTAKE("select", armci_msg_sel(&real, sizeof real, "sum", ARMCI_DOUBLE, 1));
   MISTAKE("select-bytes", armci_msg_sel(&real, 2, "max", ARMCI_DOUBLE, 1));
   MISTAKE("reduce", armci_msg_reduce(&value, -1, "+", ARMCI_INT));
+  MISTAKE("init-rows", armci_stride_info_init(&walk, &value, 2, two, many));
+  MISTAKE("walk-null", armci_stride_info_next(NULL));
   MISTAKE("init-stride", armci_stride_info_init(&walk, &value, 1, NULL, two));
   MISTAKE("init-counts", armci_stride_info_init(&walk, &value, 0, NULL, NULL));
   MISTAKE("init-info", armci_stride_info_init(NULL, &value, 1, one, two));
@@ -114,11 +118,23 @@ static void make_more(const char* mistake) {
   MISTAKE("read-counts", armci_read_strided(&value, 1, one, NULL, buffer));
 }
 
+static void send_more_than_there_is_room(void) {
+  char much[100] = {0};
+  if (armci_msg_me() == 1) armci_msg_snd(1, much, sizeof much, 0);
+  if (armci_msg_me() == 0) armci_msg_rcv(1, much, 2, NULL, 1);
+}
+
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
   if (strcmp(argv[1], "before") == 0) ARMCI_Barrier();
   if (strcmp(argv[1], "before-mpi") == 0) armci_msg_me();
+  if (strcmp(argv[1], "room-early") == 0) {
+    MPI_Init(&argc, &argv);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* the program's choice; the call stops all the same */
+    send_more_than_there_is_room();
+  }
   start(&argc, &argv);
+  if (strcmp(argv[1], "room") == 0) send_more_than_there_is_room();
   if (strcmp(argv[1], "no-mutexes") != 0) ARMCI_Create_mutexes(1);
   armci_msg_barrier();
   if (me == 0) make(argv[1]);
