@@ -5,29 +5,36 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 
 namespace grapnel::test {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::pair<std::string, std::string> new_mark() {
+std::vector<std::pair<std::string, std::string>> new_environment() {
   static int jobs = 0;
-  return {"GRAPNEL_TEST_MARK", fmt::format("{}-{}", ::getpid(), ++jobs)};
+  std::string folder = fs::temp_directory_path() / "job-XXXXXX";
+  if (::mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no folder for a job's temporary files");
+  return {{"GRAPNEL_TEST_MARK", fmt::format("{}-{}", ::getpid(), ++jobs)}, {"TMPDIR", folder}};
 }
 
-std::set<std::string> files_of_jobs() {
+std::set<std::string> files_in(const fs::path& folder) {
   std::set<std::string> files;
   std::error_code ignored;  // files of others come and go
-  for (const fs::path& folder : {fs::path("/dev/shm"), fs::temp_directory_path(ignored)}) {
-    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-      const std::string name = entry.path().filename();
-      for (const char* of_jobs : {"grapnel", "pmix", "ucx"}) {
-        if (name.find(of_jobs) != std::string::npos) files.insert(entry.path());
-      }
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) files.insert(entry.path());
+  return files;
+}
+
+std::set<std::string> shared_files_of_jobs() {
+  std::set<std::string> files;
+  for (const std::string& file : files_in("/dev/shm")) {
+    for (const char* of_jobs : {"grapnel", "pmix", "ucx"}) {
+      if (file.find(of_jobs) != std::string::npos) files.insert(file);
     }
   }
   return files;
@@ -48,19 +55,31 @@ std::string command_of(const fs::path& process) {
 
 }  // namespace
 
-Leftovers::Leftovers() : mark_(new_mark()), files_before_(files_of_jobs()) {}
+Leftovers::Leftovers() : environment_(new_environment()), shared_before_(shared_files_of_jobs()) {}
+
+Leftovers::~Leftovers() {
+  std::error_code ignored;
+  fs::remove_all(environment_[1].second, ignored);
+}
 
 std::string Leftovers::found() const {
   std::string lines;
-  for (const std::string& file : files_of_jobs()) {
-    if (files_before_.count(file) == 0) lines += fmt::format("left behind: {}\n", file);
+  for (const std::string& file : files_in(environment_[1].second)) lines += fmt::format("left behind: {}\n", file);
+  std::set<std::string> shared = shared_files_of_jobs();
+  const auto is_old = [this](const std::string& file) { return shared_before_.count(file) != 0; };
+  for (int looks = 0; looks < 10 && !std::all_of(shared.begin(), shared.end(), is_old); ++looks) {
+    ::usleep(100'000);
+    shared = shared_files_of_jobs();
   }
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
-    const std::string name = entry.path().filename();
+  for (const std::string& file : shared) {
+    if (!is_old(file)) lines += fmt::format("left behind: {}\n", file);
+  }
+  const auto& [name_of_mark, mark] = environment_[0];
+  for (const std::string& entry : files_in("/proc")) {
+    const std::string name = fs::path(entry).filename();
     const bool is_process = std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-    if (is_process && carries(entry.path(), mark_.first + '=' + mark_.second)) {
-      lines += fmt::format("left behind: process {}, {}\n", name, command_of(entry.path()));
+    if (is_process && carries(entry, name_of_mark + '=' + mark)) {
+      lines += fmt::format("left behind: process {}, {}\n", name, command_of(entry));
     }
   }
   return lines;

@@ -1,27 +1,32 @@
-// What a job has left on this machine: processes, and files in shared memory and the folder for temporary files.
+// What a job has left on this machine: processes, files of shared memory, temporary files.
 #pragma once
 
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace grapnel::test {
 
-/// Made before a job begins, whose processes carry `mark` in their environment.
+/// Made before a job begins, whose processes are given `environment`. A folder for their temporary files goes with it.
 class Leftovers {
  public:
   Leftovers();
+  ~Leftovers();
+  Leftovers(const Leftovers&) = delete;
+  Leftovers& operator=(const Leftovers&) = delete;
 
-  /// A variable of the environment, by which a job's processes are known.
-  const std::pair<std::string, std::string>& mark() const { return mark_; }
+  /// A mark, by which the job's processes are known, and TMPDIR.
+  const std::vector<std::pair<std::string, std::string>>& environment() const { return environment_; }
 
-  /// What is there that was not before, a line each; empty where nothing is. Files count by their names: ours, those of
-  /// PMIx and of UCX.
+  /// What the job has left, a line each; empty where it has left nothing: what is in its folder, processes that carry its
+  /// mark, and what is new in /dev/shm with a name of ours, of PMIx's or of UCX's. Other jobs may come and go there: what
+  /// goes within a second does not count.
   std::string found() const;
 
  private:
-  const std::pair<std::string, std::string> mark_;
-  const std::set<std::string> files_before_;
+  std::vector<std::pair<std::string, std::string>> environment_;
+  const std::set<std::string> shared_before_;
 };
 
 }  // namespace grapnel::test

@@ -18,12 +18,13 @@ namespace fs = std::filesystem;
 TEST(Leftovers, NothingIsFoundWhereNothingIs) { EXPECT_EQ(Leftovers().found(), ""); }
 
 TEST(Leftovers, FilesOfJobsAreFound) {
-  for (const fs::path& folder : {fs::path("/dev/shm"), fs::temp_directory_path()}) {
-    const Leftovers leftovers;
-    const fs::path file = folder / ("grapnel-leftover-" + std::to_string(::getpid()));
+  const Leftovers leftovers;
+  const std::string name = "grapnel-leftover-" + std::to_string(::getpid());
+  for (const fs::path& folder : {fs::path("/dev/shm"), fs::path(leftovers.environment()[1].second)}) {
+    const fs::path file = folder / name;
     std::ofstream(file) << "x";
     EXPECT_EQ(leftovers.found(), "left behind: " + file.string() + "\n");
-    EXPECT_EQ(Leftovers().found(), "") << "what was there before is not the job's";
+    EXPECT_EQ(Leftovers().found(), "") << "what was there before, or is another job's";
     fs::remove(file);
     EXPECT_EQ(leftovers.found(), "");
   }
@@ -31,7 +32,8 @@ TEST(Leftovers, FilesOfJobsAreFound) {
 
 TEST(Leftovers, ProcessesOfTheJobAreFound) {
   const Leftovers leftovers;
-  std::string mark = leftovers.mark().first + '=' + leftovers.mark().second;
+  const auto& [name, value] = leftovers.environment()[0];
+  std::string mark = name + '=' + value;
   std::string program = "sleep", time = "60";
   std::array<char*, 3> arguments{program.data(), time.data(), nullptr};
   std::array<char*, 2> environment{mark.data(), nullptr};

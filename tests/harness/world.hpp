@@ -16,7 +16,7 @@
 // seed. A world that hangs is ended: a simulated one prints what each rank was doing, processes have a deadline,
 // GRAPNEL_TEST_DEADLINE_S (60), and show what they printed until then. With GRAPNEL_TEST_NATIVE=1 each test of nodes
 // also asserts that the fabric puts and gets without messages. A failure names the rank. A job of processes that leaves
-// one of them, or a file in shared memory or the folder for temporary files, has failed (leftovers.hpp).
+// one of them, or a file in shared memory or its TMPDIR, has failed (leftovers.hpp).
 #pragma once
 
 #include <gtest/gtest.h>
