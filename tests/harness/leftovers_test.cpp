@@ -39,6 +39,8 @@ TEST(Leftovers, ProcessesOfTheJobAreFound) {
   std::array<char*, 2> environment{mark.data(), nullptr};
   pid_t child = 0;
   ASSERT_EQ(::posix_spawn(&child, "/bin/sleep", nullptr, nullptr, arguments.data(), environment.data()), 0);
+  // It shows its environment a moment after it has begun.
+  for (int looks = 0; looks < 100 && leftovers.found().empty(); ++looks) ::usleep(10'000);
   EXPECT_EQ(leftovers.found(), "left behind: process " + std::to_string(child) + ", sleep 60 \n");
   EXPECT_EQ(Leftovers().found(), "");
   ::kill(child, SIGKILL);
