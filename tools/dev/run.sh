@@ -25,18 +25,19 @@ run_ctest_within() {
 }
 
 run_ctest() {
-  local status=0
+  local status=0 planned
+  planned=$(ctest --test-dir "$build_dir" -N "$@" | sed -n 's/^Total Tests: //p')
   ctest --test-dir "$build_dir" --output-on-failure --no-tests=error "$@" || status=$?
-  tell_worlds "$build_dir/Testing/Temporary/LastTest.log"
+  tell_worlds "$build_dir/Testing/Temporary/LastTest.log" "$planned"
   return $status
 }
 
 # What ctest keeps to itself: which worlds with how many ranks on how many nodes ran, what was skipped, why, and what did
-# not begin in time.
+# not begin in time, of so many that were to run.
 tell_worlds() {
   [ -f "$1" ] || return 0
   say "worlds that ran (ranks/nodes), and what was skipped:"
-  awk '
+  awk -v planned="$2" '
     /^worlds: / {
       world = $2
       tests[world] += $3
@@ -45,11 +46,11 @@ tell_worlds() {
     /^skipped: / { skips[$0]++ }
     reason { sub(/^ +/, ""); skips["skipped: " $0]++; reason = 0 }
     /: Skipped$/ { reason = 1 }
-    /^[0-9]+\/[0-9]+ Testing: / { split($1, place, "/"); ++begun; tests_in_all = place[2] }
+    /^[0-9]+\/[0-9]+ Testing: / { ++begun }
     END {
       for (world in tests) printf "  %s %d tests:%s\n", world, tests[world], shapes[world]
       for (skip in skips) printf "  %s (%d times)\n", skip, skips[skip]
-      if (begun < tests_in_all) printf "  the time was over before %d of %d began\n", tests_in_all - begun, tests_in_all
+      if (begun < planned) printf "  the time was over before %d of %d began\n", planned - begun, planned
     }' "$1" | sort >&2
 }
 
