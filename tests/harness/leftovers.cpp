@@ -78,7 +78,7 @@ std::string Leftovers::found() const {
   for (const std::string& entry : files_in("/proc")) {
     const std::string name = fs::path(entry).filename();
     const bool is_process = std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-    if (is_process && carries(entry, name_of_mark + '=' + mark)) {
+    if (is_process && carries(entry, fmt::format("{}={}", name_of_mark, mark))) {
       lines += fmt::format("left behind: process {}, {}\n", name, command_of(entry));
     }
   }

@@ -20,8 +20,8 @@ class Leftovers {
   const std::vector<std::pair<std::string, std::string>>& environment() const { return environment_; }
 
   /// What the job has left, a line each; empty where it has left nothing: what is in its folder, processes that carry
-  /// its mark, and what is new in /dev/shm with a name of ours, of PMIx's or of UCX's. Other jobs may come and go there:
-  /// what goes within a second does not count.
+  /// its mark, and what is new in /dev/shm with a name of ours, of PMIx's or of UCX's. Other jobs may come and go
+  /// there: what goes within a second does not count.
   std::string found() const;
 
  private:
