@@ -44,7 +44,7 @@ class LaunchedCase(Case):
         job, ranks_of = self.start_staying(how, ranks, nodes, with_options(self.launcher))
         os.kill(job.pid if victim == "launcher" else ranks_of[victim], signal.SIGKILL)
         code, err = self.finish(job)
-        self.remove_folder_of_mpirun()
+        self.remove_what_mpirun_left()
         self.assertNotEqual(code, 0)
         # The launcher is quicker and has its own words; where it has none, ours are there, and once.
         self.assertLessEqual(len(our_lines(err)), 1, err)
@@ -60,7 +60,7 @@ class LaunchedCase(Case):
             ranks_of[int(rank)] = int(process)
         os.kill(ranks_of[victim], signal.SIGKILL)
         code, err = self.finish(job, 8)
-        self.remove_folder_of_mpirun()
+        self.remove_what_mpirun_left()
         self.assertNotEqual(code, 0)
         self.assertEqual(our_lines(err), [f"grapnel: rank {victim} died; the job ends"], err)
 
@@ -134,14 +134,14 @@ class OverMpi(LaunchedCase):
                 self.assertEqual(out.count("join: unavailable: this process was started by"), 2, out + err)
                 _, out, err = self.run_job("-n", 1, self.program, "alone", launcher=launcher)
                 self.assertEqual(out, "join: ok\n", out + err)
-        self.remove_folder_of_mpirun()  # Open MPI's, of a process that it takes for a job of one
+        self.remove_what_mpirun_left()  # Open MPI's, of a process that it takes for a job of one
         code, out, _ = self.run_job("alone", launcher=[self.program])
         self.assertEqual((code, out), (0, "join: ok\n"))
 
     def test_abort(self):
         code, out, err = self.run_probe(3, "abort", 1, 5)
         self.wait_for_the_ends()
-        self.remove_folder_of_mpirun()
+        self.remove_what_mpirun_left()
         self.assertEqual(code, 5, out + err)
         self.assertEqual(our_lines(err), ["grapnel: rank 1: the probe was told to; the job ends"])
 
@@ -228,10 +228,10 @@ class HandOver(Case):
         for launcher in self.launchers():
             with self.subTest(launcher=launcher):
                 code, _, _ = self.hand_over(launcher, "-n", 2, "--", "sh", "-c", self.RANK_1 % "exit 7")
-                self.remove_folder_of_mpirun()
+                self.remove_what_mpirun_left()
                 self.assertEqual(code, 7)
                 code, _, _ = self.hand_over(launcher, "-n", 2, "--", "sh", "-c", self.RANK_1 % "kill -SEGV $$")
-                self.remove_folder_of_mpirun()
+                self.remove_what_mpirun_left()
                 if launcher == OPEN_MPI:
                     self.assertEqual(code, 139)
                 self.assertNotEqual(code, 0)  # hydra: 11, or 255 when it sees the end in another order
@@ -252,7 +252,7 @@ class HandOver(Case):
             with self.subTest(launcher=launcher):
                 code, _, _ = self.hand_over(launcher, "-n", 2, "--timeout", 1, "sleep", 60)
                 self.wait_for_the_ends()
-                self.remove_folder_of_mpirun()
+                self.remove_what_mpirun_left()
                 self.assertNotEqual(code, 0)
 
     def hosts_of_a_job(self, launcher, hosts):

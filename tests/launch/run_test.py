@@ -329,7 +329,7 @@ class Kill(Case):
                 self.assertNotEqual(code, 0)
                 self.assertRegex(err.replace("\n", " "), rf"rank {victim} .*signal 9")
                 self.assertNotIn("grapnel:", err)
-        self.remove_folder_of_mpirun()
+        self.remove_what_mpirun_left()
 
     def test_mpirun_itself(self):
         mpirun = shutil.which("mpirun.openmpi")
@@ -338,7 +338,7 @@ class Kill(Case):
         job, _ = self.start_staying("compute", 4, 2, [mpirun, "--oversubscribe"])
         os.kill(job.pid, signal.SIGKILL)
         self.finish(job)  # no message: the ranks' stderr was a pipe to mpirun
-        self.remove_folder_of_mpirun()
+        self.remove_what_mpirun_left()
 
 
 class Info(Case):

@@ -63,7 +63,7 @@ class BusyKill(run_test.Kill):
                     code, err = self.finish(job)
                     self.assertNotEqual(code, 0, err)
                     self.assertRegex(err, r"rank 0 ended without leaving the job|process rank 0 .*|rank 0 died")
-                    self.remove_folder_of_mpirun()
+                    self.remove_what_mpirun_left()
 
     def test_ranks_that_come_and_go(self):
         dice = random.Random(run_test.OPTIONS.seed)
