@@ -29,16 +29,30 @@ constexpr std::size_t kAheadFromBytes = 24 * base::kKiB;
 // From here the string instruction is the fastest on Zen 5, wherever in their pages the two sides begin.
 constexpr std::size_t kStringFromBytes = 512 * base::kKiB;
 
-namespace sse2 {
-#define GRAPNEL_TARGET
-#define GRAPNEL_COPY_FAR copy_crossing
-constexpr std::size_t kFarFromBytes = kCrossingFromBytes, kPagesAtOnce = 1, kSourceAheadBytes = 2048,
-                      kRowBlockBytes = 128;
-constexpr bool kTurnsBack = false;
-#define GRAPNEL_VECTOR_BYTES 16
+// What one processor's way differs by; docs/kernels.md.
+struct Plan {
+  std::size_t far_from_bytes;             // from here on GRAPNEL_COPY_FAR
+  std::size_t pages_at_once = 1;          // non-temporal
+  std::size_t source_ahead_bytes = 2048;  // non-temporal, asked for ahead
+  std::size_t row_block_bytes = 128;
+  bool turns_back = false;  // where the destination begins just behind the source
+};
+
 inline void nontemporal_store(std::byte* to, const __m128i& value) {
   _mm_stream_si128(reinterpret_cast<__m128i*>(to), value);
 }
+__attribute__((target("avx2"))) inline void nontemporal_store(std::byte* to, const __m256i& value) {
+  _mm256_stream_si256(reinterpret_cast<__m256i*>(to), value);
+}
+__attribute__((target("avx512f"))) inline void nontemporal_store(std::byte* to, const __m512i& value) {
+  _mm512_stream_si512(reinterpret_cast<__m512i*>(to), value);
+}
+
+namespace sse2 {
+#define GRAPNEL_TARGET
+#define GRAPNEL_COPY_FAR copy_crossing
+#define GRAPNEL_VECTOR_BYTES 16
+constexpr Plan kPlan{.far_from_bytes = kCrossingFromBytes};
 #include "rma/kernels/copy_loops.inc"
 #undef GRAPNEL_VECTOR_BYTES
 #undef GRAPNEL_TARGET
@@ -47,12 +61,7 @@ inline void nontemporal_store(std::byte* to, const __m128i& value) {
 namespace avx2 {
 #define GRAPNEL_TARGET __attribute__((target("avx2")))
 #define GRAPNEL_VECTOR_BYTES 32
-constexpr std::size_t kFarFromBytes = kCrossingFromBytes, kPagesAtOnce = 1, kSourceAheadBytes = 2048,
-                      kRowBlockBytes = 128;
-constexpr bool kTurnsBack = false;
-GRAPNEL_TARGET inline void nontemporal_store(std::byte* to, const __m256i& value) {
-  _mm256_stream_si256(reinterpret_cast<__m256i*>(to), value);
-}
+constexpr Plan kPlan{.far_from_bytes = kCrossingFromBytes};
 #include "rma/kernels/copy_loops.inc"
 #undef GRAPNEL_VECTOR_BYTES
 #undef GRAPNEL_TARGET
@@ -63,11 +72,7 @@ namespace avx512 {
 #define GRAPNEL_TARGET __attribute__((target("avx512f,prfchw")))
 #define GRAPNEL_COPY_FAR copy_ahead
 #define GRAPNEL_VECTOR_BYTES 64
-constexpr std::size_t kFarFromBytes = kAheadFromBytes, kPagesAtOnce = 2, kSourceAheadBytes = 0, kRowBlockBytes = 128;
-constexpr bool kTurnsBack = false;
-GRAPNEL_TARGET inline void nontemporal_store(std::byte* to, const __m512i& value) {
-  _mm512_stream_si512(reinterpret_cast<__m512i*>(to), value);
-}
+constexpr Plan kPlan{.far_from_bytes = kAheadFromBytes, .pages_at_once = 2, .source_ahead_bytes = 0};
 #include "rma/kernels/copy_loops.inc"
 #undef GRAPNEL_VECTOR_BYTES
 #undef GRAPNEL_TARGET
@@ -78,11 +83,7 @@ namespace avx512_string {
 #define GRAPNEL_TARGET __attribute__((target("avx512f")))
 #define GRAPNEL_COPY_FAR copy_by_string
 #define GRAPNEL_VECTOR_BYTES 64
-constexpr std::size_t kFarFromBytes = kAheadFromBytes, kPagesAtOnce = 1, kSourceAheadBytes = 2048, kRowBlockBytes = 256;
-constexpr bool kTurnsBack = true;
-GRAPNEL_TARGET inline void nontemporal_store(std::byte* to, const __m512i& value) {
-  _mm512_stream_si512(reinterpret_cast<__m512i*>(to), value);
-}
+constexpr Plan kPlan{.far_from_bytes = kAheadFromBytes, .row_block_bytes = 256, .turns_back = true};
 #include "rma/kernels/copy_loops.inc"
 #undef GRAPNEL_VECTOR_BYTES
 #undef GRAPNEL_TARGET
