@@ -16,11 +16,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::pair<std::string, std::string>> new_environment() {
+std::string new_mark() {
   static int jobs = 0;
+  return fmt::format("{}-{}", ::getpid(), ++jobs);
+}
+
+std::string new_folder() {
   std::string folder = fs::temp_directory_path() / "job-XXXXXX";
   if (::mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no folder for a job's temporary files");
-  return {{"GRAPNEL_TEST_MARK", fmt::format("{}-{}", ::getpid(), ++jobs)}, {"TMPDIR", folder}};
+  return folder;
 }
 
 std::set<std::string> files_in(const fs::path& folder) {
@@ -55,16 +59,16 @@ std::string command_of(const fs::path& process) {
 
 }  // namespace
 
-Leftovers::Leftovers() : environment_(new_environment()), shared_before_(shared_files_of_jobs()) {}
+Leftovers::Leftovers() : mark_(new_mark()), folder_(new_folder()), shared_before_(shared_files_of_jobs()) {}
 
 Leftovers::~Leftovers() {
   std::error_code ignored;
-  fs::remove_all(environment_[1].second, ignored);
+  fs::remove_all(folder_, ignored);
 }
 
 std::string Leftovers::found() const {
   std::string lines;
-  for (const std::string& file : files_in(environment_[1].second)) lines += fmt::format("left behind: {}\n", file);
+  for (const std::string& file : files_in(folder_)) lines += fmt::format("left behind: {}\n", file);
   std::set<std::string> shared = shared_files_of_jobs();
   const auto is_old = [this](const std::string& file) { return shared_before_.count(file) != 0; };
   for (int looks = 0; looks < 10 && !std::all_of(shared.begin(), shared.end(), is_old); ++looks) {
@@ -74,11 +78,10 @@ std::string Leftovers::found() const {
   for (const std::string& file : shared) {
     if (!is_old(file)) lines += fmt::format("left behind: {}\n", file);
   }
-  const auto& [name_of_mark, mark] = environment_[0];
   for (const std::string& entry : files_in("/proc")) {
     const std::string name = fs::path(entry).filename();
     const bool is_process = std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-    if (is_process && carries(entry, fmt::format("{}={}", name_of_mark, mark))) {
+    if (is_process && carries(entry, fmt::format("{}={}", kMark, mark_))) {
       lines += fmt::format("left behind: process {}, {}\n", name, command_of(entry));
     }
   }

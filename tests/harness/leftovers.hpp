@@ -17,7 +17,7 @@ class Leftovers {
   Leftovers& operator=(const Leftovers&) = delete;
 
   /// A mark, by which the job's processes are known, and TMPDIR.
-  const std::vector<std::pair<std::string, std::string>>& environment() const { return environment_; }
+  std::vector<std::pair<std::string, std::string>> environment() const { return {{kMark, mark_}, {"TMPDIR", folder_}}; }
 
   /// What the job has left, a line each; empty where it has left nothing: what is in its folder, processes that carry
   /// its mark, and what is new in /dev/shm with a name of ours, of PMIx's or of UCX's. Other jobs may come and go
@@ -25,7 +25,10 @@ class Leftovers {
   std::string found() const;
 
  private:
-  std::vector<std::pair<std::string, std::string>> environment_;
+  static constexpr const char* kMark = "GRAPNEL_TEST_MARK";
+
+  const std::string mark_;
+  const std::string folder_;
   const std::set<std::string> shared_before_;
 };
 

@@ -32,7 +32,7 @@ TEST(Leftovers, FilesOfJobsAreFound) {
 
 TEST(Leftovers, ProcessesOfTheJobAreFound) {
   const Leftovers leftovers;
-  const auto& [name, value] = leftovers.environment()[0];
+  const auto [name, value] = leftovers.environment()[0];
   std::string mark = name + '=' + value;
   std::string program = "sleep", time = "60";
   std::array<char*, 3> arguments{program.data(), time.data(), nullptr};

@@ -66,7 +66,7 @@ ProcessOutcome run_job(const Shape& shape, std::vector<std::pair<std::string, st
       launcher(), "run", "-n", std::to_string(shape.ranks), "--nodes", std::to_string(shape.nodes), "--label", "--"};
   arguments.insert(arguments.end(), command.begin(), command.end());
   const Leftovers leftovers;
-  environment.insert(environment.end(), leftovers.environment().begin(), leftovers.environment().end());
+  for (const auto& variable : leftovers.environment()) environment.push_back(variable);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return {1, false, "no pipe", ""};
   const pid_t job = ::fork();

@@ -24,7 +24,7 @@ std::uint64_t time_of_release(LockSet& set, Rank home, os::Host& host, std::uint
 
 // All ranks at once, with the home at each of them: holders with and without successors, at home and elsewhere. The
 // times held let requests, links and grants be under way at a release.
-void be_a_rank(Runtime& g, os::Host& host, LockKind kind) {
+void release_often(Runtime& g, os::Host& host, LockKind kind) {
   SCOPED_TRACE(to_string(kind));
   LockOptions options;
   options.kind = kind;
@@ -38,21 +38,6 @@ void be_a_rank(Runtime& g, os::Host& host, LockKind kind) {
     ASSERT_OK(g.barrier());
   }
   EXPECT_OK(g.destroy_lock_set(*created));
-}
-
-TEST(LockRelease, WaitsForNobody) {
-  for (const Shape shape : {Shape{3, 1}, Shape{3, 3}, Shape{4, 2}}) {
-    sim::WorldOptions options{.ranks = shape.ranks, .nodes = shape.nodes};
-    options.seed(5);
-    options.network.delay_ns = kDelay_ns;
-    const auto outcome = sim::run_world(options, [](sim::RankWorld& me) {
-      auto started = runtime::assemble(foundation_of(me));
-      ASSERT_TRUE(started.ok()) << started.status().to_string();
-      for (const LockKind kind : kAllLockKinds) be_a_rank(**started, me.host, kind);
-      EXPECT_OK((*started)->finish());
-    });
-    EXPECT_TRUE(outcome.ok()) << outcome.report;
-  }
 }
 
 // The last rank gives up again and again, everybody else takes the lock without a pause.
@@ -78,20 +63,26 @@ void race(Runtime& g, os::Host& host, LockKind kind) {
   EXPECT_OK(g.destroy_lock_set(*created));
 }
 
-TEST(LockTimeout, IsLateByARoundTripAtMost) {
-  for (const Shape shape : {Shape{5, 5}, Shape{8, 8}, Shape{8, 3}}) {
+// Every kind in worlds of these shapes, where a message takes kDelay_ns.
+void for_all_kinds(const std::vector<Shape>& shapes, std::uint64_t seed,
+                   void (*be_a_rank)(Runtime&, os::Host&, LockKind)) {
+  for (const Shape shape : shapes) {
     sim::WorldOptions options{.ranks = shape.ranks, .nodes = shape.nodes};
-    options.seed(7);
+    options.seed(seed);
     options.network.delay_ns = kDelay_ns;
-    const auto outcome = sim::run_world(options, [](sim::RankWorld& me) {
+    const auto outcome = sim::run_world(options, [be_a_rank](sim::RankWorld& me) {
       auto started = runtime::assemble(foundation_of(me));
       ASSERT_TRUE(started.ok()) << started.status().to_string();
-      for (const LockKind kind : kAllLockKinds) race(**started, me.host, kind);
+      for (const LockKind kind : kAllLockKinds) be_a_rank(**started, me.host, kind);
       EXPECT_OK((*started)->finish());
     });
     EXPECT_TRUE(outcome.ok()) << outcome.report;
   }
 }
+
+TEST(LockRelease, WaitsForNobody) { for_all_kinds({{3, 1}, {3, 3}, {4, 2}}, 5, release_often); }
+
+TEST(LockTimeout, IsLateByARoundTripAtMost) { for_all_kinds({{5, 5}, {8, 8}, {8, 3}}, 7, race); }
 
 }  // namespace
 }  // namespace grapnel::test

@@ -4,6 +4,7 @@
 // memory, so it works before ARMCI_Init too.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdint>
 #include <cstring>
@@ -17,6 +18,8 @@ using namespace grapnel::armci;
 
 namespace grapnel::armci {
 namespace {
+
+constexpr std::int64_t kMostRows = INT_MAX;  // stride_info_t has an int for them
 
 void initialize(const char* call, stride_info_t* info, void* base, int levels, const int* stride, const int* counts) {
   if (levels < 0 || levels > ARMCI_MAX_STRIDE_LEVEL) {
@@ -35,11 +38,10 @@ void initialize(const char* call, stride_info_t* info, void* base, int levels, c
     if (counts[level + 1] < 0) stop(call, negative("a count", counts[level + 1]));
     info->stride_arr[level] = stride[level];
     info->seg_count[level + 1] = counts[level + 1];
-    rows *= counts[level + 1];
-    if (rows > INT_MAX) {
-      stop(call,
-           Status(Code::invalid_argument, fmt::format("there are {} rows and more; {} are possible", rows, INT_MAX)));
-    }
+    rows = std::min(rows * counts[level + 1], kMostRows + 1);  // none at all where a later count is 0
+  }
+  if (rows > kMostRows) {
+    stop(call, Status(Code::invalid_argument, fmt::format("there are more than {} rows", kMostRows)));
   }
   info->size = static_cast<int>(rows);
   if (counts[0] < 0) stop(call, negative("counts[0]", counts[0]));
