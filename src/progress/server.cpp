@@ -209,10 +209,8 @@ bool Server::settle_first(Origin& origin) {
   return any;
 }
 
-void Server::on_endpoint_failure(transport::EndpointId, const Status& why) {
-  // A client that is gone has nothing to be told; the launch layer ends the job.
-  base::log_debug("a client's connection ended: {}", why.to_string());
-}
+// Only servers are connected to: a client that is gone has nothing to be told.
+void Server::on_endpoint_failure(transport::EndpointId endpoint, const Status& why) { links_.lost(endpoint, why); }
 
 Server::Statistics Server::statistics() const {
   const auto read = [](const std::atomic<std::uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };

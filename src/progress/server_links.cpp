@@ -1,5 +1,7 @@
 #include "progress/server_links.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -80,7 +82,25 @@ void ServerLinks::count_handled(NodeId from) {
   if (link.handled - link.handled_told >= kCredits / 2) link.counts_due = counts_due_ = true;
 }
 
+void ServerLinks::lost(transport::EndpointId endpoint, const Status& why) {
+  for (std::size_t node = 0; node < links_.size(); ++node) {
+    if (links_[node].connected && links_[node].endpoint == endpoint) lost(node, why);
+  }
+}
+
+void ServerLinks::lost(std::size_t node, const Status& why) {
+  base::log_debug("the connection to the server of node {} was lost: {}", node, why.to_string());
+  if (loss_) return;
+  // Both servers see it, and one of them ends the job: the other one only where that one cannot.
+  const bool mine_to_tell = index(launch_.node()) < node;
+  loss_ = {host_->now_ns() + (mine_to_tell ? kGrace_ns : kGrace_ns + kGrace_ns / 2),
+           fmt::format("the connection between the servers of nodes {} and {} was lost: {}", index(launch_.node()), node,
+                       why.message())};
+}
+
 bool ServerLinks::move() {
+  if (loss_ && host_->now_ns() >= loss_->end_job_ns) [[unlikely]]
+    launch_.abort(1, loss_->why);
   if (waiting_ == 0 && !counts_due_) return false;
   bool any = false;
   counts_due_ = false;
@@ -112,6 +132,7 @@ void ServerLinks::send(Link& link, Letter letter) {
     link.failed = !endpoint.ok();
     link.connected = endpoint.ok();
     if (endpoint) link.endpoint = *endpoint;
+    if (!endpoint) lost(static_cast<std::size_t>(&link - links_.data()), endpoint.status());
   }
   const std::uint64_t begin_ns = host_->now_ns();
   // The transport copies the header; a payload lives until it has left.
@@ -126,7 +147,7 @@ void ServerLinks::send(Link& link, Letter letter) {
   if (sent && *sent == transport::Sent::pending) static_cast<void>(payload.release());
   const auto cost_ns = static_cast<std::uint32_t>(std::min<std::uint64_t>(host_->now_ns() - begin_ns, kLongest_ns));
   message_cost_ns_ = message_cost_ns_ == 0 ? cost_ns : (7 * message_cost_ns_ + cost_ns) / 8;
-  // A server that cannot be reached has died, or will be found dead: the launch layer ends the job.
+  // The connection is gone, which ends the job: who has died is found by the launch layer, else `move` does it.
   if (!sent) base::log_debug("a message to another server could not be sent: {}", sent.status().to_string());
 }
 

@@ -16,9 +16,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/units.hpp"
 #include "grapnel/status.hpp"
 #include "launch/launch.hpp"
 #include "os/host.hpp"
@@ -41,6 +43,8 @@ struct ServerDescription {
 class ServerLinks {
  public:
   static constexpr std::uint32_t kCredits = 256;
+  /// The launch layer names who has died in half of it; and a server goes only when all are about to be stopped.
+  static constexpr std::uint64_t kGrace_ns = 10 * base::kSecond_ns;
 
   explicit ServerLinks(launch::Launch& launch);
 
@@ -63,6 +67,10 @@ class ServerLinks {
   /// A message of that node's server has been executed here.
   void count_handled(NodeId from);
 
+  /// A connection broke. What was on its way is lost and somebody waits for it, so where this server is not stopped
+  /// within kGrace_ns, or half as much more where the other server should have done it, `move` ends the job.
+  void lost(transport::EndpointId endpoint, const Status& why);
+
  private:
   struct Letter {
     Bytes header;  ///< and body
@@ -80,6 +88,7 @@ class ServerLinks {
   };
 
   Letter compose(HandlerId handler, ByteView body, ByteView payload) const;
+  void lost(std::size_t node, const Status& why);
   bool move(Link& link);
   void send(Link& link, Letter letter);
 
@@ -90,6 +99,11 @@ class ServerLinks {
   std::vector<Link> links_;  ///< by node
   std::size_t waiting_ = 0;  ///< messages in all links
   bool counts_due_ = false;
+  struct Loss {
+    std::uint64_t end_job_ns;
+    std::string why;
+  };
+  std::optional<Loss> loss_;  ///< of the first connection that broke
 };
 
 }  // namespace grapnel::progress

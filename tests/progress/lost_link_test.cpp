@@ -1,0 +1,59 @@
+// Two servers lose the connection between them while nobody dies: who waits for what was on its way waits for ever
+// unless a server ends the job.
+#include <vector>
+
+#include "harness/access.hpp"
+#include "harness/foundation.hpp"
+#include "harness/world.hpp"
+
+namespace grapnel::test {
+namespace {
+
+constexpr std::uint64_t kLong_ns = 4 * progress::ServerLinks::kGrace_ns;
+
+// Ranks 1 and 3 meet by their servers, which are in the processes of ranks 0 and 2; the clients of these two lose their
+// connections, too, but ask for nothing.
+void meet_by_servers(sim::RankWorld& me, bool cut) {
+  auto foundation = foundation_of(me);
+  foundation.config.barrier = base::BarrierKind::exchange;
+  auto started = runtime::assemble(std::move(foundation));
+  ASSERT_TRUE(started.ok());
+  Runtime& g = **started;
+  ASSERT_OK(g.barrier());
+  if (index(g.rank()) % 2 == 0) {
+    sim::pass_time(me.host, kLong_ns);
+  } else {
+    const auto pair = g.make_group(std::vector{Rank{1}, Rank{3}});
+    ASSERT_TRUE(pair.ok());
+    ASSERT_OK(g.barrier(*pair));  // the servers are connected
+    if (cut && index(g.rank()) == 1) {
+      me.world.network().cut(Rank{0}, Rank{2}, me.host);
+      sim::pass_time(me.host, base::kMillisecond_ns);
+    }
+    EXPECT_OK(g.barrier(*pair));
+  }
+  EXPECT_OK((*started)->finish());
+}
+
+os::SimOutcome world_of_four(std::uint64_t seed, bool cut) {
+  sim::WorldOptions options{.ranks = 4, .nodes = 2};
+  options.seed(seed);
+  return sim::run_world(options, [cut](sim::RankWorld& me) { meet_by_servers(me, cut); });
+}
+
+TEST(LostLink, EndsTheJobAndSaysWhich) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const auto outcome = world_of_four(seed, true);
+    EXPECT_NE(outcome.report.find("the connection between the servers of nodes "), std::string::npos) << outcome.report;
+    EXPECT_LT(outcome.virtual_ns, kLong_ns);
+  }
+}
+
+TEST(LostLink, IsNoneWhereAllFinish) {
+  const auto outcome = world_of_four(1, false);
+  EXPECT_TRUE(outcome.ok()) << outcome.report;
+  EXPECT_GT(outcome.virtual_ns, kLong_ns);
+}
+
+}  // namespace
+}  // namespace grapnel::test
