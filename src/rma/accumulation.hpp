@@ -28,11 +28,11 @@ inline const void* one_as_bytes(ElementType type) {
   return nullptr;
 }
 
-/// How many bytes from `target` on may be added under the stripe of `target`, `bytes` at most. An element that
-/// straddles a stripe's end belongs to the stripe where it begins, for everybody.
+/// How many bytes from `target` on may be added at once, `bytes` at most: the elements that end in its stripe, or one
+/// that does not.
 inline std::size_t stripe_run_bytes(const std::byte* target, std::size_t bytes, std::size_t element) {
   const std::size_t left = Stripes::kStripeBytes - reinterpret_cast<std::uintptr_t>(target) % Stripes::kStripeBytes;
-  return std::min(bytes, (left + element - 1) & ~(element - 1));  // elements are powers of two
+  return std::min(bytes, std::max(left & ~(element - 1), element));  // elements are powers of two
 }
 
 /// Waits for stripes. Errors: peer_dead.
@@ -43,7 +43,7 @@ inline Status accumulate_waiting(StripeHolder& holder, ElementType type, const v
       choose_accumulate(type, scale);  // before: nothing is done ahead behind a locked instruction
   while (bytes > 0) {
     const std::size_t run = stripe_run_bytes(target, bytes, element);
-    GRAPNEL_TRY(holder.hold(target));
+    GRAPNEL_TRY(holder.hold(target, run));
     add(target, 0, source, 0, run, 1, scale);
     target += run;
     source += run;
@@ -58,7 +58,7 @@ inline bool try_accumulate(StripeHolder& holder, const Arithmetic& arithmetic, s
   const std::size_t element = element_bytes(arithmetic.type);
   while (done < bytes) {
     const std::size_t run = stripe_run_bytes(target + done, bytes - done, element);
-    if (!holder.try_hold(target + done)) return false;
+    if (!holder.try_hold(target + done, run)) return false;
     accumulate(arithmetic.type, target + done, source + done, run, arithmetic.scale.bytes);
     done += run;
   }

@@ -4,11 +4,13 @@
 //
 // The owner's mark is its rank + 1, or, for the server's thread, rank + 1 + job size: who stands in the way of a stuck
 // job can be read off the word. Local ranks take a stripe with one compare-and-swap and give it back with one store;
-// the server only tries (its handlers never wait). An address always maps to one stripe, so accumulates to the same
-// element exclude each other; a dead owner ends the job, so a waiter only has to notice that.
+// the server only tries (its handlers never wait). An address always maps to one stripe, and an element that lies in two
+// takes both, in the order of their words, so accumulates to the same bytes exclude each other, whatever their types; a
+// dead owner ends the job, so a waiter only has to notice that.
 // Source: armci-multiprotocol, section 2 (mutual exclusion between processes and threads of a node).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -36,6 +38,11 @@ class Stripes {
     const auto stripe = reinterpret_cast<std::uintptr_t>(address) / kStripeBytes;
     return words_[(stripe * 0x9e3779b97f4a7c15ULL) >> 54].word;
   }
+  /// Not empty, and no longer than a stripe.
+  static bool lie_in_one(const std::byte* begin, std::size_t bytes) {
+    const auto first = reinterpret_cast<std::uintptr_t>(begin);
+    return first / kStripeBytes == (first + bytes - 1) / kStripeBytes;
+  }
   std::uint32_t rank_mark() const { return rank_mark_; }
   std::uint32_t server_mark() const { return server_mark_; }
 
@@ -47,7 +54,7 @@ class Stripes {
   std::uint32_t rank_mark_, server_mark_;
 };
 
-/// Holds the stripe of the address it was moved to last; consecutive runs in one stripe cost one lock.
+/// Holds the stripe, or the two, of the bytes it was moved to last; consecutive runs in one stripe cost one lock.
 class StripeHolder {
  public:
   StripeHolder(progress::Waiting& waiting, Stripes& stripes, std::uint32_t mark)
@@ -57,50 +64,70 @@ class StripeHolder {
   StripeHolder& operator=(const StripeHolder&) = delete;
 
   /// Waits. Errors: peer_dead.
-  Status hold(const void* address) {
-    os::Word& word = stripes_.word_of(address);
-    if (&word == held_) return {};
-    release();
-    std::uint32_t free = 0;
-    // acquire: pairs with the release store of the previous owner.
-    if (!word.compare_exchange_strong(free, mark_, std::memory_order_acquire)) [[unlikely]] {
-      GRAPNEL_TRY(wait_for(word));
-    }
-    held_ = &word;
-    return {};
+  Status hold(const std::byte* begin, std::size_t bytes) {
+    os::Word& word = stripes_.word_of(begin);
+    if (Stripes::lie_in_one(begin, bytes)) [[likely]]
+      return &word == held_ ? Status() : hold_only(word);
+    os::Word& next = stripes_.word_of(begin + bytes - 1);
+    GRAPNEL_TRY(hold_only(*std::min(&word, &next)));
+    return &word == &next ? Status() : take(*std::max(&word, &next), second_);
   }
 
   /// Does not wait; false when somebody else holds it.
-  bool try_hold(const void* address) {
-    os::Word& word = stripes_.word_of(address);
-    if (&word == held_) return true;
+  bool try_hold(const std::byte* begin, std::size_t bytes) {
+    os::Word& word = stripes_.word_of(begin);
+    const bool one = Stripes::lie_in_one(begin, bytes);
+    if (one && &word == held_) return true;
     release();
-    std::uint32_t free = 0;
-    if (!word.compare_exchange_strong(free, mark_, std::memory_order_acquire)) return false;
-    held_ = &word;
-    return true;
+    if (!try_take(word, held_)) return false;
+    os::Word& next = one ? word : stripes_.word_of(begin + bytes - 1);
+    return &word == &next || try_take(next, second_);
   }
 
   void release() {
-    if (held_ == nullptr) return;
-    // A look and a store, where an exchange would wait until all that was just accumulated has reached the cache: 10 of
-    // 60 ns for 4 KiB. Who marks the word as slept on between the two is not woken; so those nap (`kNap_ns`).
-    const bool slept_on = (held_->load(std::memory_order_relaxed) & kSleepers) != 0;
-    held_->store(0, std::memory_order_release);
-    if (slept_on) [[unlikely]]
-      waiting_.host().wake(*held_);
-    held_ = nullptr;
+    if (second_ != nullptr) [[unlikely]]
+      give_back(second_);
+    if (held_ != nullptr) give_back(held_);
   }
 
  private:
   static constexpr std::uint32_t kSleepers = std::uint32_t{1} << 31;
   static constexpr std::uint64_t kNap_ns = base::kMillisecond_ns;
+
+  Status hold_only(os::Word& word) {
+    release();
+    return take(word, held_);
+  }
+  Status take(os::Word& word, os::Word*& held) {
+    if (!try_take(word, held)) [[unlikely]] {
+      GRAPNEL_TRY(wait_for(word));
+      held = &word;
+    }
+    return {};
+  }
+  bool try_take(os::Word& word, os::Word*& held) {
+    std::uint32_t free = 0;
+    // acquire: pairs with the release store of the previous owner.
+    if (!word.compare_exchange_strong(free, mark_, std::memory_order_acquire)) return false;
+    held = &word;
+    return true;
+  }
+  void give_back(os::Word*& held) {
+    // A look and a store, where an exchange would wait until all that was just accumulated has reached the cache: 10 of
+    // 60 ns for 4 KiB. Who marks the word as slept on between the two is not woken; so those nap (`kNap_ns`).
+    const bool slept_on = (held->load(std::memory_order_relaxed) & kSleepers) != 0;
+    held->store(0, std::memory_order_release);
+    if (slept_on) [[unlikely]]
+      waiting_.host().wake(*held);
+    held = nullptr;
+  }
   Status wait_for(os::Word& word);
 
   progress::Waiting& waiting_;
   Stripes& stripes_;
   const std::uint32_t mark_;
   os::Word* held_ = nullptr;
+  os::Word* second_ = nullptr;  ///< only beside the other
 };
 
 }  // namespace grapnel::rma

@@ -113,6 +113,34 @@ WORLD_TEST(Contiguous, AccumulatesOfAllRanksAddUp) {
   EXPECT_OK(g.free(*memory));
 }
 
+// Complex numbers and doubles over each other, and over the end of a stripe.
+WORLD_TEST_ON(Contiguous, AccumulatesOfDifferentTypesAddUp, shapes_from(2)) {
+  constexpr std::size_t kStripe = 4096;
+  constexpr int kTimes = 400;
+  const auto memory = g.allocate(index(g.rank()) == 0 ? 3 * kStripe : 0);
+  ASSERT_TRUE(memory.ok());
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory->on(Rank{0}));
+  auto* const end = reinterpret_cast<double*>((begin / kStripe + 2) * kStripe);
+  const double one[2] = {1, 1};
+  const bool complex = index(g.rank()) % 2 != 0;
+  for (int i = 0; i < kTimes; ++i) {
+    if (complex) {
+      EXPECT_OK(g.accumulate(ElementType::complex128, nullptr, one, end - 1, sizeof one, Rank{0}));
+    } else {
+      EXPECT_OK(g.accumulate(ElementType::float64, nullptr, one, end, sizeof *one, Rank{0}));
+    }
+  }
+  EXPECT_OK(g.fence(Rank{0}));
+  EXPECT_OK(g.barrier());
+  if (index(g.rank()) == 0) {
+    const int complex_ones = g.size() / 2;
+    EXPECT_EQ(end[-1], kTimes * complex_ones);
+    EXPECT_EQ(end[0], kTimes * g.size());
+  }
+  EXPECT_OK(g.barrier());
+  EXPECT_OK(g.free(*memory));
+}
+
 WORLD_TEST_ON(Contiguous, EveryElementType, (std::vector<Shape>{{1, 1}, {2, 2}})) {
   const auto memory = g.allocate(64);
   ASSERT_TRUE(memory.ok());
