@@ -108,4 +108,17 @@ Status Rma::wait_implicit() {
   return first;
 }
 
+// What aggregates keep stays where it is.
+Status Rma::wait_all() {
+  if (client_ == nullptr) return {};
+  Status first = wait_implicit();
+  progress::Client::Guard guard(*client_);
+  Status ended = handles_.for_each([&](Operation& operation) {
+    Status one = complete(operation);
+    if (first.ok()) first = one;
+    return one.code() == Code::peer_dead ? one : Status();
+  });
+  return ended.ok() ? first : ended;
+}
+
 }  // namespace grapnel::rma

@@ -54,6 +54,12 @@ class HandleTable {
   static bool aggregates(const Handle& handle) { return handle.aggregates_; }
   /// The handle is as new; its number may be used again.
   void release(Handle& handle);
+  /// All operations behind handles; others may be added meanwhile, and are met too.
+  template <typename Visit>
+  Status for_each(Visit visit) {
+    for (std::size_t slot = 0; slot < slots_.size(); ++slot) GRAPNEL_TRY(visit(slots_[slot].operation));
+    return {};
+  }
   /// How many puts and gets aggregates still keep.
   std::size_t kept() const;
 

@@ -139,6 +139,8 @@ class Rma {
   std::size_t kept() const { return handles_.kept(); }
   Status wait_implicit();
   Status wait_implicit(Rank target);
+  /// Whatever was started and nobody has waited for, explicit or implicit. The first failure.
+  Status wait_all();
 
   Result<std::int64_t> rmw(RmwOperation operation, void* remote, std::int64_t operand, std::int64_t expected,
                            Width width, Rank target) {

@@ -131,7 +131,7 @@ Status Runtime::Implementation::finish() {
     base::log_warn("{} puts and gets on aggregate handles are dropped: nobody waited for them", kept);
   }
   // A write of mine that was refused is no reason to leave the others waiting.
-  Status mine = rma->wait_implicit();
+  Status mine = rma->wait_all();
   Status all = barriers->run(*GroupAccess::of(world));
   if (all.code() == Code::peer_dead) return all;
   if (config.stats) print_statistics();

@@ -195,6 +195,46 @@ static void unsent(void) {
   MPI_Finalize();
 }
 
+/* Nobody waited for a handle: what it started is complete all the same. */
+static void unwaited(void) {
+  enum { kSizes = 3, kMost = 3000000 };
+  const int sizes[kSizes] = {8, 70000, kMost};
+  char* got[kSizes];
+  armci_hdl_t handle;
+  MPI_Init(NULL, NULL);
+  CHECK_EQUAL(ARMCI_Init(), 0);
+  learn_ranks();
+  void** base = allocate(kMost);
+  memset(base[me], 'a' + me, kMost);
+  ARMCI_Barrier();
+  ARMCI_INIT_HANDLE(&handle);
+  for (int i = 0; i < kSizes; ++i) {
+    got[i] = calloc(1, (size_t)sizes[i]);
+    CHECK_EQUAL(ARMCI_NbGet(base[next_rank()], got[i], sizes[i], next_rank(), &handle), 0);
+  }
+  CHECK_EQUAL(ARMCI_Finalize(), 0);
+  for (int i = 0; i < kSizes; ++i) {
+    CHECK_EQUAL(got[i][0], 'a' + next_rank());
+    CHECK_EQUAL(got[i][sizes[i] - 1], 'a' + next_rank());
+    free(got[i]);
+  }
+  MPI_Finalize();
+}
+
+/* Arguments that no job takes, before it runs and while it does. */
+static void bad_arguments(void) {
+  CHECK(ARMCI_Init_thread(99) != 0);
+  CHECK(ARMCI_Init_thread(-5) != 0);
+  CHECK(ARMCI_Init_mpi_comm(MPI_COMM_NULL) != 0);
+  CHECK_EQUAL(ARMCI_Initialized(), 0);
+  CHECK_EQUAL(ARMCI_Init(), 0);
+  learn_ranks();
+  CHECK(ARMCI_Init_thread(99) != 0);
+  CHECK(ARMCI_Init_mpi_comm(MPI_COMM_NULL) != 0);
+  work();
+  CHECK_EQUAL(ARMCI_Finalize(), 0);
+}
+
 /* Every call before the start answers, and starts nothing. */
 static void too_early(void) {
   char byte = 0;
@@ -267,6 +307,10 @@ int main(int argc, char** argv) {
     by_messages(&argc, &argv);
   else if (strcmp(way, "unsent") == 0)
     unsent();
+  else if (strcmp(way, "unwaited") == 0)
+    unwaited();
+  else if (strcmp(way, "bad") == 0)
+    bad_arguments();
   else if (strcmp(way, "early") == 0)
     too_early();
   else if (strcmp(way, "refused") == 0)
