@@ -17,7 +17,7 @@
 //   interpreted.
 // Errors: invalid_argument (a lock that does not exist; one that the caller holds, has asked for, or does not hold; a
 //   payload that is too large), unavailable (shared, of a kind that has no shared mode), timed_out, no_memory (a node's
-//   table of lines is full, or a rank's 256 records are in use), peer_dead: a rank died; the message names the lock,
+//   table of lines is full, or a rank's records are in use), peer_dead: a rank died; the message names the lock,
 //   its holder and waiters as far as they are known here.
 // Threads: any; two of them must not call for the same lock at once. Copies name the same set.
 // Source: thesis, chapter 5; mpi2-passive, sections 3 to 6.

@@ -240,8 +240,8 @@ class GRAPNEL_API Runtime {
   // --- locks (grapnel/lock_set.hpp has the whole interface; docs/locks.md compares the kinds) ---
   /// Collective: `count` locks at home in every rank; count, kind, payload_bytes and lines alike in all ranks. Memory,
   /// taken here: a cache line per lock at its home; per node a table of 2 · `LockOptions::lines` lines (rounded up to a
-  /// power of two), 256 records per rank. Errors, on all ranks: invalid_argument (also where they are not alike),
-  /// no_memory.
+  /// power of two), 256 to 4,096 records per rank (docs/locks.md). Errors, on all ranks: invalid_argument (also where
+  /// they are not alike), no_memory.
   Result<LockSet> create_lock_set(int count, const LockOptions& options = {});
   /// Collective: gives the set back. invalid_argument, on all ranks, while a rank holds or has asked for one of its
   /// locks.

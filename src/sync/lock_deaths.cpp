@@ -19,6 +19,9 @@ namespace {
 // Of a rank whose node's server has died: all its messages to the other nodes together, connecting included.
 constexpr std::uint64_t kTellOthersFor_ns = 20 * base::kMillisecond_ns;
 
+// Of more locks than this their number has to do: whoever holds hundreds would bury what else is said.
+constexpr std::size_t kMostTold = 8;
+
 }  // namespace
 
 // "rank 1 holds it", "ranks 1, 4 share it": those of this node; empty where there are none.
@@ -62,16 +65,23 @@ Status Set::tell_death(const Acquisition& a, const Status& why) {
 void Set::tell_what_is_held_by(Rank dead, bool as_server) {
   const auto count = static_cast<std::size_t>(ground_.count);
   const std::uint64_t until_ns = ground_.waiting.host().now_ns() + kTellOthersFor_ns;
+  std::size_t told = 0, untold = 0;
   for (std::size_t ordinal = 0; ordinal < ground_.memory.lock_count(); ++ordinal) {
-    const LockId lock = lock_at(static_cast<int>(ordinal % count), Rank(static_cast<int>(ordinal / count)));
     const bool held = holds(dead, ordinal);
-    tell_of(lock, dead, held, as_server);
+    if (told == kMostTold) {
+      untold += held;
+      continue;
+    }
+    const LockId lock = lock_at(static_cast<int>(ordinal % count), Rank(static_cast<int>(ordinal / count)));
+    told += tell_of(lock, dead, held, as_server);
     if (held) let_other_nodes_tell(lock, dead, as_server, until_ns);
   }
+  if (untold > 0) base::log_error("rank {} died; it held {} more locks of the set", index(dead), untold);
 }
 
 // Of a lock that the dead rank held, all that this node knows; of others, what a server knows of its homes' queues.
-void Set::tell_of(const LockId& lock, Rank dead, bool held, bool as_server) {
+// True: there was something to tell.
+bool Set::tell_of(const LockId& lock, Rank dead, bool held, bool as_server) {
   std::vector<std::string> known;
   if (held) {
     known.push_back(holders(lock.ordinal));
@@ -79,9 +89,10 @@ void Set::tell_of(const LockId& lock, Rank dead, bool held, bool as_server) {
   }
   if (as_server && ground_.at_home(lock)) known.push_back(algorithm_->queue_behind(lock, dead));
   known.erase(std::remove(known.begin(), known.end(), ""), known.end());
-  if (known.empty()) return;
+  if (known.empty()) return false;
   base::log_error("rank {} died; lock {} of rank {} ({}): {}", index(dead), lock.index, index(lock.home),
                   to_string(ground_.options.kind), fmt::join(known, "; "));
+  return true;
 }
 
 // The job ends for them before they hear of the death otherwise. One that cannot be told is one line less.

@@ -30,6 +30,7 @@ LockCounts Set::counts() const {
 
 void Set::place(const std::vector<void*>& parts) {
   ground_.memory.place(parts);
+  algorithm_->use_memory();
   mine_ = ground_.memory.my_holds();
   usable_ = static_cast<std::uint32_t>(ground_.count);
 }

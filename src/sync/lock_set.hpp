@@ -145,7 +145,7 @@ class Set {
                         const char* many) const;
   std::string holders(std::size_t ordinal) const;
   bool holds(Rank rank, std::size_t ordinal) const;
-  void tell_of(const LockId& lock, Rank dead, bool held, bool as_server);
+  bool tell_of(const LockId& lock, Rank dead, bool held, bool as_server);
   void let_other_nodes_tell(const LockId& lock, Rank dead, bool as_server, std::uint64_t until_ns);
   bool hear_of_death(const LockId& lock, const LockBody& body);
 

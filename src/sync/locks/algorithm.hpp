@@ -80,6 +80,8 @@ class Algorithm {
   virtual ~Algorithm() = default;
 
   virtual bool has_shared() const { return false; }
+  /// The set's memory is there; nothing else was called before.
+  virtual void use_memory() {}
 
   /// Takes the lock if that needs no message, no waiting and no payload. The fast path.
   virtual bool take_now(const LockId& lock, bool shared) = 0;

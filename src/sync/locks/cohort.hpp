@@ -51,6 +51,7 @@ class Cohort final : public Algorithm, private Chain::Places {
     return ranks_.release_at_once(reinterpret_cast<Words*>(home)->ranks, ordinal);
   }
 
+  void use_memory() override { ranks_.use_memory(); }
   bool take_now(const LockId& lock, bool shared) override;
   bool release_now(const LockId& lock) override;
   Status start(Acquisition& a) override;

@@ -34,6 +34,8 @@ std::size_t lines_of(const launch::Launch& launch, int count, const LockOptions&
   }
 }
 
+bool queues_in_node(LockKind kind) { return kind == LockKind::cohort || kind == LockKind::reader_writer; }
+
 }  // namespace
 
 Ground::Ground(launch::Launch& job, progress::Waiting& wait, progress::Client* client, progress::Server* server,
@@ -45,7 +47,7 @@ Ground::Ground(launch::Launch& job, progress::Waiting& wait, progress::Client* c
       one_node(job.nodes().node_count() == 1),
       me(job.rank()),
       my_node(job.node()),
-      memory(job, locks, wanted.payload_bytes, lines_of(job, locks, wanted)),
+      memory(job, locks, wanted.payload_bytes, lines_of(job, locks, wanted), queues_in_node(wanted.kind)),
       client_(client),
       server_(server),
       set_(set),

@@ -8,11 +8,24 @@
 
 namespace grapnel::sync::locks {
 
-LockMemory::LockMemory(const launch::Launch& launch, int count, std::size_t payload_bytes, std::size_t lines)
+namespace {
+
+// A rank stands once in a lock's queue, and its place before that may not be free yet.
+unsigned bits_of_records(std::size_t locks) {
+  const std::size_t wanted = std::clamp<std::size_t>(2 * locks, LockMemory::kLeastRecords, LockMemory::kMostRecords);
+  return static_cast<unsigned>(std::bit_width(wanted - 1));
+}
+
+}  // namespace
+
+LockMemory::LockMemory(const launch::Launch& launch, int count, std::size_t payload_bytes, std::size_t lines,
+                       bool has_places)
     : count_(static_cast<std::size_t>(count)),
       room_bytes_(payload_bytes == 0 ? 0 : (sizeof(std::uint32_t) + payload_bytes + 63) / 64 * 64),
       stride_(kLineBytes + 3 * room_bytes_),
       capacity_(lines == 0 ? 0 : std::bit_ceil(2 * lines)),  // half empty, so that searches are short
+      has_places_(has_places),
+      record_bits_(bits_of_records(count_ * static_cast<std::size_t>(launch.size()))),
       homes_(static_cast<std::size_t>(launch.size())),
       local_ranks_(launch.nodes().ranks_of[index(launch.node())]),
       leads_(launch.leads_node()) {
@@ -65,9 +78,9 @@ Bytes LockMemory::kept(const void* line, int room) const {
 }
 
 std::uint32_t LockMemory::take_record(std::size_t hint) {
-  for (std::size_t step = 0; step < kRecords; ++step) {
-    const auto number = static_cast<std::uint32_t>((hint + step) % kRecords);
-    const std::uint32_t handle = kFirstRecord + me_ * kRecords + number;
+  for (std::uint32_t step = 0; step < records(); ++step) {
+    const std::uint32_t number = (static_cast<std::uint32_t>(hint) + step) & (records() - 1);
+    const std::uint32_t handle = kFirstRecord + (me_ << record_bits_) + number;
     std::uint32_t free = 0;
     if (record(handle).in_use.compare_exchange_strong(free, 1)) return handle;
   }
@@ -76,9 +89,9 @@ std::uint32_t LockMemory::take_record(std::size_t hint) {
 
 Record& LockMemory::record(std::uint32_t handle) {
   const std::uint32_t number = handle - kFirstRecord;
-  GRAPNEL_CHECK(handle >= kFirstRecord && number / kRecords < parts_.size(), "record {}", handle);
-  auto* first = reinterpret_cast<Record*>(parts_[number / kRecords] + count_ * stride_);
-  return first[number % kRecords];
+  GRAPNEL_CHECK(handle >= kFirstRecord && number >> record_bits_ < parts_.size(), "record {}", handle);
+  auto* first = reinterpret_cast<Record*>(parts_[number >> record_bits_] + count_ * stride_);
+  return first[number & (records() - 1)];
 }
 
 }  // namespace grapnel::sync::locks

@@ -1,10 +1,11 @@
 // Where the words of a set of locks lie: in segment memory of the node, mapped by its ranks and by its server.
 //
-//   a rank's part:     [count homes][kRecords records][a hold per lock]      homes: the words of the locks at home here
+//   a rank's part:     [count homes][records][a hold per lock][a place per lock]   homes: of the locks at home here
 //   its leader's part: … [capacity lines][capacity keys]                     lines: this node's, for locks elsewhere
 //
 // A hold says what the rank has to do with a lock: misuse is found by it, and when the rank dies the others of its node
-// can still read what it held.
+// can still read what it held. Places are for the kinds with a queue inside the node, and the rank's own; they lie here
+// so that what a set takes is asked for in one piece, and refused in one.
 //
 // A home and a line are one cache line (64 bytes) each, and room for three payloads behind it where the set carries
 // any. A line is made at the first use of a lock by this node, and stays: the key table is open addressing, keys are
@@ -46,10 +47,11 @@ struct alignas(64) Record {
 class LockMemory {
  public:
   static constexpr std::size_t kLineBytes = 64;
-  static constexpr std::uint32_t kRecords = 256;    ///< per rank
+  static constexpr std::uint32_t kLeastRecords = 256, kMostRecords = 4096;  ///< per rank
+  static constexpr std::size_t kPlaceBytes = 16;
   static constexpr std::uint32_t kFirstRecord = 2;  ///< handles: 0 and 1 mean something else there
 
-  LockMemory(const launch::Launch& launch, int count, std::size_t payload_bytes, std::size_t lines);
+  LockMemory(const launch::Launch& launch, int count, std::size_t payload_bytes, std::size_t lines, bool has_places);
 
   /// What this rank allocates; then `place` gets the parts' addresses by rank (those of this node are used).
   std::size_t bytes_here() const;
@@ -88,6 +90,9 @@ class LockMemory {
   std::atomic<Hold>* my_holds() const { return holds(me_); }
   const std::vector<Rank>& local_ranks() const { return local_ranks_; }
   std::size_t lock_count() const { return count_ * homes_.size(); }
+  /// By ordinal, kPlaceBytes each; of this rank.
+  std::byte* my_places() const { return parts_[me_] + places_offset(); }
+  std::uint32_t records() const { return std::uint32_t{1} << record_bits_; }
 
   bool has_payloads() const { return room_bytes_ != 0; }
   // Payload rooms of a home or a line, three of them. Without payloads they keep nothing.
@@ -105,13 +110,18 @@ class LockMemory {
   }
 
  private:
-  std::size_t holds_offset() const { return count_ * stride_ + kRecords * sizeof(Record); }
-  std::size_t table_offset() const { return holds_offset() + (lock_count() + 63) / 64 * 64; }
+  std::size_t holds_offset() const { return count_ * stride_ + records() * sizeof(Record); }
+  std::size_t places_offset() const { return holds_offset() + (lock_count() + 63) / 64 * 64; }
+  std::size_t table_offset() const {
+    return places_offset() + (has_places_ ? (lock_count() * kPlaceBytes + 63) / 64 * 64 : 0);
+  }
   std::byte* look_up(std::uint64_t key, bool make);
   void keep_bytes(void* line, int room, ByteView payload);
 
   std::size_t count_;
   std::size_t room_bytes_, stride_, capacity_;
+  const bool has_places_;
+  const unsigned record_bits_;  ///< of a record's number in its rank's part
   std::vector<std::byte*> homes_;  ///< by rank; null for those of other nodes
   std::vector<Rank> local_ranks_;
   bool leads_;

@@ -1,8 +1,15 @@
 #include "sync/locks/node_queue.hpp"
 
+#include <memory>
 #include <utility>
 
 namespace grapnel::sync::locks {
+
+void NodeQueue::use_memory() {
+  static_assert(sizeof(Place) == LockMemory::kPlaceBytes);
+  places_ = reinterpret_cast<Place*>(ground_.memory.my_places());
+  std::uninitialized_fill_n(places_, ground_.memory.lock_count(), Place{});
+}
 
 // True: the place that this rank left in this queue is its own again; nobody has passed it meanwhile.
 bool NodeQueue::take_up(NodeQueueWords& queue, Acquisition& a) {
@@ -30,9 +37,10 @@ Result<bool> NodeQueue::enter(NodeQueueWords& queue, Acquisition& a) {
   if (take_up(queue, a)) return false;
   a.record = ground_.memory.take_record(a.lock.ordinal);
   if (a.record == 0) {
-    return Status(Code::no_memory, fmt::format("this rank holds or waits for contended locks of the set, or left them "
-                                               "to requests that nobody has tested since: {} together",
-                                               LockMemory::kRecords));
+    return Status(Code::no_memory,
+                  fmt::format("lock {} of rank {}: this rank holds or waits for too many contended locks of the set, "
+                              "those left to requests that nobody has tested since among them: {}",
+                              a.lock.index, index(a.lock.home), ground_.memory.records()));
   }
   forget_left(a.record);
   // relaxed: published by the exchange of the tail.

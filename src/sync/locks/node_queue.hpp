@@ -29,7 +29,6 @@
 
 #include <mutex>
 #include <unordered_map>
-#include <vector>
 
 #include "sync/locks/ground.hpp"
 
@@ -45,7 +44,9 @@ class NodeQueue {
   /// What a waiter finds in the link that it waits on; the last two are the releaser's word.
   enum State : std::uint32_t { kNobody = 0, kWaits = 1, kSleeps = 2, kPassedBare = 3, kPassedWhole = 4 };
 
-  explicit NodeQueue(Ground& ground) : ground_(ground), places_(ground.memory.lock_count()) {}
+  explicit NodeQueue(Ground& ground) : ground_(ground) {}
+  /// The set's memory is there.
+  void use_memory();
 
   bool take_if_free(NodeQueueWords& queue) {
     std::uint32_t free = 0;
@@ -118,7 +119,7 @@ class NodeQueue {
 
   Ground& ground_;
   /// By the lock's ordinal: this rank's place while it holds the queue; kBare else.
-  std::vector<Place> places_;
+  Place* places_ = nullptr;
   std::mutex left_mutex_;
   std::atomic<std::size_t> left_count_{0};      ///< at least as many as in `left_`: 0 spares the mutex
   std::unordered_map<std::size_t, Left> left_;  ///< by the lock's ordinal: where this rank gave up

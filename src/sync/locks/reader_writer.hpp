@@ -52,6 +52,7 @@ class ReaderWriter final : public Algorithm {
   explicit ReaderWriter(Ground& ground) : ground_(ground), writers_(ground) {}
 
   bool has_shared() const override { return true; }
+  void use_memory() override { writers_.use_memory(); }
   bool take_now(const LockId& lock, bool shared) override;
   Status start(Acquisition& a) override;
   Status advance(Acquisition& a, std::uint64_t until_ns) override;
