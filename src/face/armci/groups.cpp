@@ -35,9 +35,9 @@ Result<std::vector<int>> members_of(const GroupEntry& parent, const int* ranks, 
 
 }  // namespace
 
-MPI_Comm duplicate(MPI_Comm comm) {
+Result<MPI_Comm> duplicate(MPI_Comm comm) {
   MPI_Comm own = MPI_COMM_NULL;
-  must_mpi("duplicating a communicator", MPI_Comm_dup(comm, &own));
+  GRAPNEL_TRY(mpi_status(MPI_Comm_dup(comm, &own)));
   MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
   return own;
 }
@@ -46,29 +46,35 @@ void free_comm(MPI_Comm& comm) {
   if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
 }
 
-MPI_Comm Groups::create_comm(const GroupEntry& group, const int* places, int count) const {
+Result<MPI_Comm> Groups::create_comm(const GroupEntry& group, const int* places, int count) const {
   std::vector<int> ranks;
   for (int i = 0; i < count; ++i) ranks.push_back(group.members[static_cast<std::size_t>(places[i])]);
   MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_group(parent_, &all);
   MPI_Group_incl(all, count, ranks.data(), &some);
-  must_mpi("making a group's communicator", MPI_Comm_create_group(parent_, some, kCreateTag, &comm));
+  const Status made = mpi_status(MPI_Comm_create_group(parent_, some, kCreateTag, &comm));
   MPI_Group_free(&some);
   MPI_Group_free(&all);
+  if (!made.ok()) return made;
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);  // not inherited by all MPIs
   return comm;
 }
 
-void Groups::open(Runtime& runtime, MPI_Comm comm) {
+Status Groups::open(Runtime& runtime, MPI_Comm comm) {
   runtime_ = &runtime;
   GroupEntry& world = entries_.emplace_back();
   for (int rank = 0; rank < runtime.size(); ++rank) world.members.push_back(rank);
   world.my_index = static_cast<int>(index(runtime.rank()));
-  parent_ = duplicate(comm);
-  world.comm = duplicate(comm);
+  for (MPI_Comm* const own : {&parent_, &world.comm}) {
+    const auto made = duplicate(comm);
+    if (!made) return made.status();
+    *own = *made;
+  }
   world.core = runtime.world();
   world.live = true;
   default_ = world_handle();
+  return {};
 }
 
 void Groups::clear() {
@@ -123,7 +129,9 @@ Result<ARMCI_Group> Groups::create(const GroupEntry& parent, const int* ranks, i
     auto made = runtime_->make_group(of_world);
     if (!made) return made.status();
     core = *std::move(made);
-    comm = create_comm(parent, ranks, count);
+    const auto created = create_comm(parent, ranks, count);
+    if (!created) return created.status();
+    comm = *created;
   }
   int id = 0;
   GroupEntry& entry = take_entry(id);

@@ -15,7 +15,7 @@
 namespace grapnel::armci {
 
 /// A communicator of the face's own, whose errors end the job. Collective.
-MPI_Comm duplicate(MPI_Comm comm);
+Result<MPI_Comm> duplicate(MPI_Comm comm);
 /// Leaves MPI_COMM_NULL, which may stand there before, too. Collective.
 void free_comm(MPI_Comm& comm);
 
@@ -40,7 +40,7 @@ class Groups {
 
   /// Collective. `comm` has the world's ranks; the face makes communicators of its own from it, whose errors end the
   /// job whatever the program has chosen for its own. `clear` frees them.
-  void open(Runtime& runtime, MPI_Comm comm);
+  Status open(Runtime& runtime, MPI_Comm comm);
   /// Collective over the world: frees every communicator, the newest first.
   void clear();
 
@@ -54,7 +54,7 @@ class Groups {
   Result<ARMCI_Group> create(const GroupEntry& parent, const int* ranks, int count);
   Status free(const ARMCI_Group& handle);
   /// Of the members of `group` at these places, one of which is the caller's. Collective over them.
-  MPI_Comm create_comm(const GroupEntry& group, const int* places, int count) const;
+  Result<MPI_Comm> create_comm(const GroupEntry& group, const int* places, int count) const;
 
   ARMCI_Group world_handle() const { return {entries_[kWorld].comm, kWorld, entries_[kWorld].generation}; }
   ARMCI_Group default_group() const { return default_; }

@@ -83,7 +83,6 @@ void watch_mpi() {
 
 Result<std::unique_ptr<Job>> build_job(MPI_Comm comm) {
   GRAPNEL_TRY(launch::check_mpi());
-  if (comm == MPI_COMM_NULL) return Status(Code::invalid_argument, "comm is MPI_COMM_NULL");
   GRAPNEL_TRY(agree_on_settings(comm));
   auto foundation = runtime::real_foundation(
       [comm](const base::Config& config, os::Host& host) { return launch::join_mpi(comm, config, host); });
@@ -100,7 +99,7 @@ Result<std::unique_ptr<Job>> build_job(MPI_Comm comm) {
   job->ranks = job->runtime->size();
   job->notified = std::vector<std::atomic<int>>(static_cast<std::size_t>(job->ranks));
   job->awaited = std::vector<std::atomic<int>>(static_cast<std::size_t>(job->ranks));
-  job->groups.open(*job->runtime, comm);
+  GRAPNEL_TRY(job->groups.open(*job->runtime, comm));
   return job;
 }
 
@@ -112,6 +111,15 @@ struct Start {
   int* argc = nullptr;
   char*** argv = nullptr;
 };
+
+/// What no MPI and no job would take.
+Status check_arguments(const Start& start) {
+  if (start.level < MPI_THREAD_SINGLE || start.level > MPI_THREAD_MULTIPLE) {
+    return {Code::invalid_argument, fmt::format("required is {}, which is none of MPI's thread levels", start.level)};
+  }
+  if (start.comm == MPI_COMM_NULL) return {Code::invalid_argument, "comm is MPI_COMM_NULL"};
+  return {};
+}
 
 /// Nobody can raise the level of an MPI that runs.
 Status check_level(int required) {
@@ -125,12 +133,13 @@ Status check_level(int required) {
 Status check_world(const Job& job, const std::optional<MPI_Comm>& comm) {
   if (!comm) return {};
   int likeness = MPI_UNEQUAL;
-  if (*comm != MPI_COMM_NULL) MPI_Comm_compare(*comm, job.groups.world_comm(), &likeness);
+  MPI_Comm_compare(*comm, job.groups.world_comm(), &likeness);
   if (likeness == MPI_IDENT || likeness == MPI_CONGRUENT) return {};
   return {Code::invalid_argument, "ARMCI runs already, over other ranks than those of comm or in another order"};
 }
 
 Status begin(const Start& start) {
+  GRAPNEL_TRY(check_arguments(start));
   if (mpi_ended()) return {Code::unavailable, "MPI has ended; it cannot start a second time"};
   if (!mpi_started()) {
     Status started = start_mpi(start.argc, start.argv, start.level);
@@ -216,7 +225,9 @@ ARMCI_DEFINE_LOWER(void, msg_init_comm, (MPI_Comm comm)) {
     stop("armci_msg_init_comm", grapnel::Status(grapnel::Code::invalid_argument, "comm is MPI_COMM_NULL"));
   }
   free_comm(life_cycle.named_comm);
-  life_cycle.named_comm = duplicate(comm);
+  const auto own = duplicate(comm);
+  if (!own.ok()) stop("armci_msg_init_comm", own.status());
+  life_cycle.named_comm = *own;
   watch_mpi();
 }
 

@@ -27,11 +27,11 @@ constexpr std::size_t kImpossible = std::size_t{1} << 60;
 constexpr int kNobody = std::numeric_limits<int>::max();
 
 /// All members have refused alike: the rank that did so because of its arguments, or kNobody. Collective.
-int first_with_bad_arguments(const GroupEntry& group, const Status& refused, bool mine_are_good) {
+int first_with_bad_arguments(const char* call, const GroupEntry& group, const Status& refused, bool mine_are_good) {
   if (refused.code() == Code::peer_dead) return kNobody;
   const int mine = mine_are_good ? kNobody : group.members[static_cast<std::size_t>(group.my_index)];
   int first = kNobody;
-  must_mpi("telling the others what was refused", MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, group.comm));
+  must_mpi(call, MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, group.comm));
   return first;
 }
 
@@ -45,7 +45,7 @@ int allocate(const char* call, void** pointers, armci_size_t bytes, const ARMCI_
     if (!earlier.ok()) report(call, earlier);  // the memory is there all the same
     const bool usable = bytes >= 0 && pointers != nullptr;
     const auto memory = job.runtime->allocate((*entry)->core, usable ? static_cast<std::size_t>(bytes) : kImpossible);
-    const int culprit = memory.ok() ? kNobody : first_with_bad_arguments(**entry, memory.status(), usable);
+    const int culprit = memory.ok() ? kNobody : first_with_bad_arguments(call, **entry, memory.status(), usable);
     if (bytes < 0) return negative("bytes", bytes);
     if (pointers == nullptr) return null_pointer("pointers");
     if (culprit != kNobody) return {Code::invalid_argument, fmt::format("rank {} refuses its arguments", culprit)};

@@ -181,9 +181,10 @@ ARMCI_DEFINE_LOWER(void, grp_clus_brdcst, (void* buffer, int bytes, int first, i
     if ((*entry)->my_index < first || (*entry)->my_index >= first + count) return {};
     std::vector<int> places;
     for (int place = first; place < first + count; ++place) places.push_back(place);
-    MPI_Comm comm = job.groups.create_comm(**entry, places.data(), count);
-    Status done = run_broadcast(comm, buffer, bytes, 0);
-    MPI_Comm_free(&comm);
+    auto comm = job.groups.create_comm(**entry, places.data(), count);
+    if (!comm) return comm.status();
+    Status done = run_broadcast(*comm, buffer, bytes, 0);
+    MPI_Comm_free(&*comm);
     return done;
   });
 }
