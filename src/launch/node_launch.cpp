@@ -121,6 +121,15 @@ void NodeLaunch::announce() {
   if (link_) link_->liveness_words().announced.store(1, std::memory_order_release);
 }
 
+bool NodeLaunch::announce_abort() {
+  if (!link_) return true;
+  const bool first = link_->liveness_words().announced.exchange(1, std::memory_order_acq_rel) == 0;
+  if (first || health().ok()) return true;
+  os::Word never{0};
+  host_.wait(never, 0, kFollow_ns);
+  return false;
+}
+
 void NodeLaunch::leave_after(int exit_code, const std::function<void()>& tell_launcher) {
   os::Word never{0};
   host_.wait(never, 0, kOutput_ns);

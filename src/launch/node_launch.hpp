@@ -61,6 +61,9 @@ class NodeLaunch : public Launch {
 
   /// From now on whoever of this node sees our end need not tell why.
   void announce();
+  /// For an abort, whether its message is to be told: not where a rank of this node has told of a death, of which the
+  /// abort is a consequence. Then that message has had time to be heard when this returns.
+  bool announce_abort();
 
   /// Gives the launcher a moment to pass on the message that this rank has just printed, lets `tell_launcher` run for a
   /// second at most, as launchers can hang, and exits.

@@ -155,8 +155,7 @@ class Pmi1Launch final : public NodeLaunch {
   }
 
   [[noreturn]] void abort(int exit_code, const std::string& why) override {
-    announce();
-    end_job(exit_code, fmt::format("rank {}: {}", me_, why));
+    end_job(exit_code, announce_abort() ? fmt::format("rank {}: {}", me_, why) : std::string());
   }
 
   Status finalize() override {

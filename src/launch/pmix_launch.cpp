@@ -177,8 +177,7 @@ class PmixLaunch final : public NodeLaunch {
   }
 
   [[noreturn]] void abort(int exit_code, const std::string& why) override {
-    announce();
-    end_job(exit_code, fmt::format("rank {}: {}", me_.rank, why), why);
+    end_job(exit_code, announce_abort() ? fmt::format("rank {}: {}", me_.rank, why) : std::string(), why);
   }
 
   Status finalize() override {

@@ -80,8 +80,7 @@ class MpiLaunch final : public NodeLaunch {
   Result<Bytes> lookup(Rank rank, std::string_view key) override { return store_.lookup(rank, key); }
 
   [[noreturn]] void abort(int exit_code, const std::string& why) override {
-    announce();
-    end_job(exit_code, fmt::format("rank {}: {}", store_.rank(), why));
+    end_job(exit_code, announce_abort() ? fmt::format("rank {}: {}", store_.rank(), why) : std::string());
   }
 
   Status finalize() override {
