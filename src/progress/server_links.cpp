@@ -94,8 +94,8 @@ void ServerLinks::lost(std::size_t node, const Status& why) {
   // Both servers see it, and one of them ends the job: the other one only where that one cannot.
   const bool mine_to_tell = index(launch_.node()) < node;
   loss_ = {host_->now_ns() + (mine_to_tell ? kGrace_ns : kGrace_ns + kGrace_ns / 2),
-           fmt::format("the connection between the servers of nodes {} and {} was lost: {}", index(launch_.node()), node,
-                       why.message())};
+           fmt::format("the connection between the servers of nodes {} and {} was lost: {}", index(launch_.node()),
+                       node, why.message())};
 }
 
 bool ServerLinks::move() {

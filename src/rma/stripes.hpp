@@ -4,9 +4,9 @@
 //
 // The owner's mark is its rank + 1, or, for the server's thread, rank + 1 + job size: who stands in the way of a stuck
 // job can be read off the word. Local ranks take a stripe with one compare-and-swap and give it back with one store;
-// the server only tries (its handlers never wait). An address always maps to one stripe, and an element that lies in two
-// takes both, in the order of their words, so accumulates to the same bytes exclude each other, whatever their types; a
-// dead owner ends the job, so a waiter only has to notice that.
+// the server only tries (its handlers never wait). An address always maps to one stripe, and an element that lies in
+// two takes both, in the order of their words, so accumulates to the same bytes exclude each other, whatever their
+// types; a dead owner ends the job, so a waiter only has to notice that.
 // Source: armci-multiprotocol, section 2 (mutual exclusion between processes and threads of a node).
 #pragma once
 

@@ -121,7 +121,7 @@ class LockMemory {
   std::size_t count_;
   std::size_t room_bytes_, stride_, capacity_;
   const bool has_places_;
-  const unsigned record_bits_;  ///< of a record's number in its rank's part
+  const unsigned record_bits_;     ///< of a record's number in its rank's part
   std::vector<std::byte*> homes_;  ///< by rank; null for those of other nodes
   std::vector<Rank> local_ranks_;
   bool leads_;

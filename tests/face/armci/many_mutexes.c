@@ -1,5 +1,5 @@
-/* Many mutexes: more of another node than a node keeps words for by default, more at once that somebody waits for than a
- * rank has places in queues by default, and more than there is memory. */
+/* Many mutexes: more of another node than a node keeps words for by default, more at once that somebody waits for than
+ * a rank has places in queues by default, and more than there is memory. */
 #include <limits.h>
 #include <unistd.h>
 
