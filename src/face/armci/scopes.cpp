@@ -40,7 +40,7 @@ Result<MPI_Comm> comm_of_scope(Job& job, GroupEntry& group, int scope) {
   const auto places = places_of_scope(job, group, scope);
   if (!places) return places.status();
   if (std::find(places->begin(), places->end(), group.my_index) == places->end()) return MPI_COMM_NULL;
-  const auto made = job.groups.create_comm(group, places->data(), static_cast<int>(places->size()));
+  auto made = job.groups.create_comm(group, places->data(), static_cast<int>(places->size()));
   if (made.ok()) comm = *made;
   return made;
 }
