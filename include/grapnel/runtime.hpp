@@ -98,7 +98,8 @@ class GRAPNEL_API Runtime {
   static Result<std::unique_ptr<Runtime>> start();
   /// Ends without the others when `finish` was not called: they take it for this rank's death.
   ~Runtime();
-  /// Collective: a barrier, then leaves the job. Nothing but the destructor may be called afterwards.
+  /// Collective: completes what nobody has waited for (what aggregate handles keep is dropped, with a warning), a
+  /// barrier, then leaves the job. Nothing but the destructor may be called afterwards.
   Status finish();
   /// Ends the whole job with `why` as its message.
   [[noreturn]] void abort(int exit_code, const std::string& why);
