@@ -116,15 +116,13 @@ Status NodeLaunch::death_or(Status failure) {
   return failure;
 }
 
-void NodeLaunch::announce() {
+bool NodeLaunch::announce() {
   // Release, partner: the watchers' acquiring look at it (Liveness::after_death).
-  if (link_) link_->liveness_words().announced.store(1, std::memory_order_release);
+  return !link_ || link_->liveness_words().announced.exchange(1, std::memory_order_acq_rel) == 0;
 }
 
 bool NodeLaunch::announce_abort() {
-  if (!link_) return true;
-  const bool first = link_->liveness_words().announced.exchange(1, std::memory_order_acq_rel) == 0;
-  if (first || health().ok()) return true;
+  if (announce() || health().ok()) return true;
   os::Word never{0};
   host_.wait(never, 0, kFollow_ns);
   return false;

@@ -59,8 +59,8 @@ class NodeLaunch : public Launch {
   /// moment later. Waits for that moment; answers the death, or `failure` when there is none.
   Status death_or(Status failure);
 
-  /// From now on whoever of this node sees our end need not tell why.
-  void announce();
+  /// From now on whoever of this node sees our end need not tell why. True: nobody had told before.
+  bool announce();
   /// For an abort, whether its message is to be told: not where a rank of this node has told of a death, of which the
   /// abort is a consequence. Then that message has had time to be heard when this returns.
   bool announce_abort();

@@ -91,7 +91,8 @@ void ServerLinks::lost(transport::EndpointId endpoint, const Status& why) {
 void ServerLinks::lost(std::size_t node, const Status& why) {
   base::log_debug("the connection to the server of node {} was lost: {}", node, why.to_string());
   if (loss_) return;
-  // Both servers see it, and one of them ends the job: the other one only where that one cannot.
+  // Both servers see it. One ends the job, the other only where that one cannot: one message, and not two aborts at
+  // once, in which launchers hang.
   const bool mine_to_tell = index(launch_.node()) < node;
   loss_ = {host_->now_ns() + (mine_to_tell ? kGrace_ns : kGrace_ns + kGrace_ns / 2),
            fmt::format("the connection between the servers of nodes {} and {} was lost: {}", index(launch_.node()),

@@ -113,12 +113,11 @@ Status Rma::wait_all() {
   if (client_ == nullptr) return {};
   Status first = wait_implicit();
   progress::Client::Guard guard(*client_);
-  Status ended = handles_.for_each([&](Operation& operation) {
-    Status one = complete(operation);
+  handles_.for_each([&](Operation& operation) {
+    const Status one = complete(operation);
     if (first.ok()) first = one;
-    return one.code() == Code::peer_dead ? one : Status();
   });
-  return ended.ok() ? first : ended;
+  return first;
 }
 
 }  // namespace grapnel::rma

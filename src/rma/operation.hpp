@@ -56,9 +56,8 @@ class HandleTable {
   void release(Handle& handle);
   /// All operations behind handles; others may be added meanwhile, and are met too.
   template <typename Visit>
-  Status for_each(Visit visit) {
-    for (std::size_t slot = 0; slot < slots_.size(); ++slot) GRAPNEL_TRY(visit(slots_[slot].operation));
-    return {};
+  void for_each(Visit visit) {
+    for (std::size_t slot = 0; slot < slots_.size(); ++slot) visit(slots_[slot].operation);
   }
   /// How many puts and gets aggregates still keep.
   std::size_t kept() const;

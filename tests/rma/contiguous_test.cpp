@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "harness/world.hpp"
+#include "rma/stripes.hpp"
 
 namespace grapnel::test {
 namespace {
@@ -115,7 +116,7 @@ WORLD_TEST(Contiguous, AccumulatesOfAllRanksAddUp) {
 
 // Complex numbers and doubles over each other, and over the end of a stripe.
 WORLD_TEST_ON(Contiguous, AccumulatesOfDifferentTypesAddUp, shapes_from(2)) {
-  constexpr std::size_t kStripe = 4096;
+  constexpr std::size_t kStripe = rma::Stripes::kStripeBytes;
   constexpr int kTimes = 400;
   const auto memory = g.allocate(index(g.rank()) == 0 ? 3 * kStripe : 0);
   ASSERT_TRUE(memory.ok());

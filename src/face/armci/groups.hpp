@@ -14,7 +14,7 @@
 
 namespace grapnel::armci {
 
-/// A communicator of the face's own, whose errors end the job. Collective.
+/// A communicator of the face's own, which returns errors. Collective.
 Result<MPI_Comm> duplicate(MPI_Comm comm);
 /// Leaves MPI_COMM_NULL, which may stand there before, too. Collective.
 void free_comm(MPI_Comm& comm);
@@ -38,8 +38,8 @@ class Groups {
  public:
   static constexpr int kWorld = 0;
 
-  /// Collective. `comm` has the world's ranks; the face makes communicators of its own from it, whose errors end the
-  /// job whatever the program has chosen for its own. `clear` frees them.
+  /// Collective. `comm` has the world's ranks; the face makes communicators of its own from it, which return errors
+  /// whatever the program has chosen for its own. `clear` frees them.
   Status open(Runtime& runtime, MPI_Comm comm);
   /// Collective over the world: frees every communicator, the newest first.
   void clear();

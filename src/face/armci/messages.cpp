@@ -184,7 +184,7 @@ ARMCI_DEFINE_LOWER(void, grp_clus_brdcst, (void* buffer, int bytes, int first, i
     auto comm = job.groups.create_comm(**entry, places.data(), count);
     if (!comm) return comm.status();
     Status done = run_broadcast(*comm, buffer, bytes, 0);
-    MPI_Comm_free(&*comm);
+    free_comm(*comm);
     return done;
   });
 }

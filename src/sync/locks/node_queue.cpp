@@ -38,8 +38,8 @@ Result<bool> NodeQueue::enter(NodeQueueWords& queue, Acquisition& a) {
   a.record = ground_.memory.take_record(a.lock.ordinal);
   if (a.record == 0) {
     return Status(Code::no_memory,
-                  fmt::format("lock {} of rank {}: this rank holds or waits for too many contended locks of the set, "
-                              "those left to requests that nobody has tested since among them: {}",
+                  fmt::format("lock {} of rank {}: this rank holds or waits for contended locks of the set, or left "
+                              "them to requests that nobody has tested since: {} together, and no more are possible",
                               a.lock.index, index(a.lock.home), ground_.memory.records()));
   }
   forget_left(a.record);
