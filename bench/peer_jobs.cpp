@@ -52,7 +52,7 @@ struct Plan {
 };
 
 // Many short rounds: a job's threads lie on the processors as they happened to be put, and stay so to its end.
-Plan plan_of(const Effort& effort) { return effort.quick ? Plan{3, 10} : Plan{std::max(3, effort.pairs / 6), 30}; }
+Plan plan_of(const Effort& effort) { return effort.quick ? Plan{3, 10} : Plan{std::max(3, effort.pairs / 4), 30}; }
 
 Words same_node_command(const Program& program) {
   const std::string timeout = std::to_string(kJobTimeout_s);

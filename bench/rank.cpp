@@ -105,9 +105,12 @@ std::vector<Task> joined(std::vector<Task> one, std::vector<Task> other) {
 
 const std::vector<JobKind>& job_kinds() {
   constexpr std::size_t kMiB = 1 << 20;
+  // A connection has a rate of its own for as long as it lives (docs/transport.md, BBR), ours and the bare one each.
+  constexpr int kStreamRounds = 7;
   static const std::vector<JobKind> kinds = {
       {"same_node", 2, 1, 12 * kMiB, false, joined(same_node_tasks(), bandwidth_tasks())},
       {"two_nodes", 2, 2, 2 * kMiB, true, two_nodes_tasks()},
+      {"two_nodes_stream", 2, 2, 2 * kMiB, true, two_nodes_stream_tasks(), do_share, false, kStreamRounds},
       {"busy_target", 2, 2, kMiB, false, busy_target_tasks()},
       {"share_2", 2, 2, kMiB, false, {}},
       {"share_8", 8, 4, kMiB, false, {}},

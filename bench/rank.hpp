@@ -20,6 +20,7 @@ struct JobKind {
   std::vector<Task> tasks;
   std::uint64_t (*share)(Session&) = do_share;  ///< what `Command::share` does; ns
   bool bound = false;                           ///< each node has one processor, as far as there are enough
+  int rounds = 1;                               ///< jobs of this kind; each row is that of its middle one
 };
 
 const std::vector<JobKind>& job_kinds();

@@ -64,6 +64,7 @@ class PageBuffer {
 std::vector<Task> same_node_tasks();
 std::vector<Task> bandwidth_tasks();
 std::vector<Task> two_nodes_tasks();
+std::vector<Task> two_nodes_stream_tasks();
 std::vector<Task> busy_target_tasks();
 
 }  // namespace grapnel::bench

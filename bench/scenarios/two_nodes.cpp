@@ -116,9 +116,11 @@ std::vector<Task> two_nodes_tasks() {
   return {{"two_nodes/get/8B/latency", [](Session& s) { return against_round_trip(s, get_8); }},
           {"two_nodes/fetch_and_add/latency", [](Session& s) { return against_round_trip(s, fetch_and_add); }},
           {"two_nodes/put_fence/8B/latency", [](Session& s) { return against_round_trip(s, put_fence_8); }},
-          {"two_nodes/put/strided_64x512B", strided},
-          {"two_nodes/put/1MiB/bandwidth", put_bandwidth},
-          {"two_nodes/get/1MiB/bandwidth", get_bandwidth}};
+          {"two_nodes/put/strided_64x512B", strided}};
+}
+
+std::vector<Task> two_nodes_stream_tasks() {
+  return {{"two_nodes/put/1MiB/bandwidth", put_bandwidth}, {"two_nodes/get/1MiB/bandwidth", get_bandwidth}};
 }
 
 }  // namespace grapnel::bench
