@@ -14,6 +14,7 @@
 namespace grapnel::bench {
 namespace {
 
+constexpr int kQuickRounds = 3;
 const std::string kSim = "sim/gets_100/1ms_delay";
 const std::string kOversubscribed = "oversubscribed/8_ranks_4_nodes";
 
@@ -41,15 +42,16 @@ Measurement middle_round(std::vector<Measurement>& rounds) {
 bool run_job(const JobKind& kind, const RmaOptions& options, const OnRow& on_row) {
   std::map<std::string, std::vector<Measurement>> measured;
   bool all_well = true;
-  for (int round = 0; round < kind.rounds; ++round) {
+  const int rounds = options.effort.quick ? std::min(kind.rounds, kQuickRounds) : kind.rounds;
+  for (int round = 0; round < rounds; ++round) {
     const Board board = Board::create();
     Job job(job_command(kind, options.effort, board, options.filter));
     all_well &= read_rows(job, [&](const Measurement& m) {
-      if (kind.rounds == 1) return on_row(m);  // at once: whoever waits sees how far it is
+      if (rounds == 1) return on_row(m);  // at once: whoever waits sees how far it is
       measured[m.name].push_back(m);
     });
   }
-  for (auto& [name, rounds] : measured) on_row(middle_round(rounds));
+  for (auto& [name, of_rounds] : measured) on_row(middle_round(of_rounds));
   return all_well;
 }
 

@@ -107,8 +107,12 @@ const std::vector<JobKind>& job_kinds() {
   constexpr std::size_t kMiB = 1 << 20;
   // A connection has a rate of its own for as long as it lives (docs/transport.md, BBR), ours and the bare one each.
   constexpr int kStreamRounds = 7;
+  // A row of nanoseconds takes milliseconds, and whoever shares the core with this machine stays for seconds.
+  constexpr int kNearRounds = 15;
   static const std::vector<JobKind> kinds = {
-      {"same_node", 2, 1, 12 * kMiB, false, joined(same_node_tasks(), bandwidth_tasks())},
+      {"same_node", 2, 1, 12 * kMiB, false, joined(same_node_tasks(), near_bandwidth_tasks()), do_share, false,
+       kNearRounds},
+      {"same_node_far", 2, 1, 12 * kMiB, false, far_bandwidth_tasks()},
       {"two_nodes", 2, 2, 2 * kMiB, true, two_nodes_tasks()},
       {"two_nodes_stream", 2, 2, 2 * kMiB, true, two_nodes_stream_tasks(), do_share, false, kStreamRounds},
       {"busy_target", 2, 2, kMiB, false, busy_target_tasks()},

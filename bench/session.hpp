@@ -62,7 +62,8 @@ class PageBuffer {
 
 // The rows of each job: scenarios/*.cpp.
 std::vector<Task> same_node_tasks();
-std::vector<Task> bandwidth_tasks();
+std::vector<Task> near_bandwidth_tasks();  ///< blocks of 8 KiB
+std::vector<Task> far_bandwidth_tasks();   ///< larger ones
 std::vector<Task> two_nodes_tasks();
 std::vector<Task> two_nodes_stream_tasks();
 std::vector<Task> busy_target_tasks();

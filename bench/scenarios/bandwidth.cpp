@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <span>
 
 #include "limits/local.h"
 #include "pairs.hpp"
@@ -25,7 +26,8 @@ struct Block {
 // After a copy around the caches it takes this many through them until the destination is back in the last one, which
 // is filled only with what the second one drops: 12, 15, 17, 19, 19 GB/s with 8 MiB on Zen 3.
 constexpr long kWarm = 5;
-constexpr Block kBlocks[] = {{"8KiB", 8 << 10, 200}, {"1MiB", 1 << 20, 4}, {"8MiB", 8 << 20, 8}};
+constexpr Block kNear[] = {{"8KiB", 8 << 10, 200}};
+constexpr Block kFar[] = {{"1MiB", 1 << 20, 4}, {"8MiB", 8 << 20, 8}};
 
 struct Offsets {
   std::size_t destination, source;
@@ -67,11 +69,9 @@ std::set<Offsets> pairs_of_offsets() {
   return all;
 }
 
-}  // namespace
-
-std::vector<Task> bandwidth_tasks() {
+std::vector<Task> tasks_of(std::span<const Block> blocks) {
   std::vector<Task> tasks;
-  for (const Block& block : kBlocks) {
+  for (const Block& block : blocks) {
     for (const Offsets offsets : pairs_of_offsets()) {
       tasks.push_back(
           {fmt::format("same_node/put/{}/offset_{}_{}/bandwidth", block.name, offsets.destination, offsets.source),
@@ -80,5 +80,10 @@ std::vector<Task> bandwidth_tasks() {
   }
   return tasks;
 }
+
+}  // namespace
+
+std::vector<Task> near_bandwidth_tasks() { return tasks_of(kNear); }
+std::vector<Task> far_bandwidth_tasks() { return tasks_of(kFar); }
 
 }  // namespace grapnel::bench
