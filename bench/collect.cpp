@@ -43,7 +43,7 @@ bool run_job(const JobKind& kind, const RmaOptions& options, const OnRow& on_row
   std::map<std::string, std::vector<Measurement>> measured;
   bool all_well = true;
   const int rounds = options.effort.quick ? std::min(kind.rounds, kQuickRounds) : kind.rounds;
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < rounds && all_well; ++round) {
     const Board board = Board::create();
     Job job(job_command(kind, options.effort, board, options.filter));
     all_well &= read_rows(job, [&](const Measurement& m) {
