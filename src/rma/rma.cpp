@@ -132,6 +132,13 @@ Result<Rma::Route> Rma::route(const VectorTransfer& what) const {
   return way;
 }
 
+bool Rma::by_rows(const StridedTransfer& what) {
+  const Strided &local = *what.local_shape, &remote = *what.remote_shape;
+  if (what.kind == OperationKind::accumulate || local.levels != 1 || !have_equal_counts(local, remote)) return false;
+  const Rows rows{local.count[0], local.count[1], local.stride[0], remote.stride[0]};
+  return move_rows(what.kind, what.local, what.remote, rows, what.target);
+}
+
 Status Rma::by_shared_memory(const ContiguousTransfer& what) {
   count_shared(what.kind, what.bytes);
   switch (what.kind) {

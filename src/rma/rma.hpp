@@ -109,6 +109,33 @@ class Rma {
   Status transfer(const StridedTransfer& what);
   Status transfer(const VectorTransfer& what);
 
+  /// One level of repetition, the patch of a matrix, as numbers: to write, validate and read back two shapes costs more
+  /// than a small patch.
+  struct Rows {
+    std::int64_t bytes = 0, count = 0;  ///< of a row; how many
+    std::int64_t local_stride = 0, remote_stride = 0;
+
+    /// Not empty, not backward, no product that overflows, and not all in one piece.
+    bool are_plain() const {
+      const bool small = ((bytes | count | local_stride | remote_stride) >> 31) == 0;
+      return small && bytes > 0 && count > 0 && (local_stride != bytes || remote_stride != bytes);
+    }
+    std::size_t remote_extent() const { return static_cast<std::size_t>(remote_stride * (count - 1) + bytes); }
+    std::size_t total_bytes() const { return static_cast<std::size_t>(count * bytes); }
+  };
+  /// True: the put or get is complete. False: nothing was done, and `transfer` takes it or says what is wrong.
+  bool move_rows(OperationKind kind, void* local, void* remote, const Rows& rows, Rank target) {
+    if (!rows.are_plain() || !in_reach(remote, rows.remote_extent(), target)) return false;
+    count_shared(kind, rows.total_bytes());
+    const auto bytes = static_cast<std::size_t>(rows.bytes), count = static_cast<std::size_t>(rows.count);
+    if (kind == OperationKind::put) {
+      copy_rows(remote, rows.remote_stride, local, rows.local_stride, bytes, count);
+    } else {
+      copy_rows(local, rows.local_stride, remote, rows.remote_stride, bytes, count);
+    }
+    return true;
+  }
+
   /// A put, then `value` at `flag` (32 bits, aligned) of the same target: who sees it finds the data there.
   struct SignalledPut : StridedTransfer {
     void* flag = nullptr;
@@ -221,6 +248,7 @@ class Rma {
   Result<Route> route(const void* remote, std::size_t bytes, Rank target, const char* what, Located& located) const;
   Result<bool> lies_in_segment(NodeId node, std::uint64_t address, std::size_t bytes, Located& located) const;
 
+  bool by_rows(const StridedTransfer& what);
   Status by_shared_memory(const ContiguousTransfer& what);
   Status by_shared_memory(const StridedTransfer& what);
   Status by_shared_memory(const VectorTransfer& what);

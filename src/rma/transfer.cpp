@@ -106,7 +106,10 @@ Status Rma::accumulate_elsewhere(ElementType type, const void* scale, const void
       ContiguousTransfer{OperationKind::accumulate, *how, const_cast<void*>(source), remote, bytes, target});
 }
 
-Status Rma::transfer(const StridedTransfer& what) { return run_blocking(what); }
+Status Rma::transfer(const StridedTransfer& what) {
+  if (by_rows(what)) return {};
+  return run_blocking(what);
+}
 Status Rma::transfer(const VectorTransfer& what) { return run_blocking(what); }
 Status Rma::put_and_signal(const SignalledPut& what) { return run_blocking(what); }
 
@@ -135,7 +138,10 @@ Status Rma::start_value(const void* value, std::size_t bytes, void* remote, Rank
 }
 
 Status Rma::start(const ContiguousTransfer& what, Handle* handle) { return run_started(what, handle); }
-Status Rma::start(const StridedTransfer& what, Handle* handle) { return run_started(what, handle); }
+Status Rma::start(const StridedTransfer& what, Handle* handle) {
+  if (by_rows(what)) return {};
+  return run_started(what, handle);
+}
 Status Rma::start(const VectorTransfer& what, Handle* handle) { return run_started(what, handle); }
 
 }  // namespace grapnel::rma

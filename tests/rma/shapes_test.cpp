@@ -88,6 +88,54 @@ WORLD_TEST(Shapes, StridedPutAndGetMatchANaiveLoop) {
   EXPECT_OK(g.free(*memory));
 }
 
+Strided patch(std::int64_t row_bytes, std::int64_t rows, std::int64_t stride) {
+  Strided shape;
+  shape.levels = 1;
+  shape.count[0] = row_bytes;
+  shape.count[1] = rows;
+  shape.stride[0] = stride;
+  return shape;
+}
+
+// One level has a way of its own: with gaps, without, backwards, onto one row, empty, and up to the last byte.
+WORLD_TEST(Shapes, PatchesOfAMatrix) {
+  constexpr std::int64_t kBytes = 4096, kHalf = kBytes / 2;
+  const auto memory = g.allocate(static_cast<std::size_t>(kBytes) * static_cast<std::size_t>(g.size()));
+  ASSERT_TRUE(memory.ok());
+  struct Sides {
+    std::int64_t row_bytes, rows, local_stride, remote_stride;
+  };
+  constexpr Sides kCases[] = {{8, 5, 8, 24},       {8, 5, 24, 8},    {8, 5, 8, 8},      {24, 7, 40, 56},
+                              {24, 7, -40, 56},    {24, 7, 40, -56}, {24, 7, -40, -56}, {24, 1, 5, 7},
+                              {24, 7, 0, 40},      {24, 0, 40, 40},  {0, 7, 40, 40},    {64, 8, 96, (kHalf - 64) / 7},
+                              {1, 2, 4, kHalf - 1}};
+  for (const Rank target : {g.rank(), Rank{(static_cast<int>(index(g.rank())) + 1) % g.size()}}) {
+    std::byte* const remote = static_cast<std::byte*>(memory->on(target)) + index(g.rank()) * kBytes;
+    for (const Sides& sides : kCases) {
+      const Pair pair{patch(sides.row_bytes, sides.rows, sides.local_stride),
+                      patch(sides.row_bytes, sides.rows, sides.remote_stride)};
+      std::vector<std::byte> local(kBytes), expected(kBytes, std::byte{0x5a}), back(kBytes);
+      for (std::size_t i = 0; i < local.size(); ++i) local[i] = static_cast<std::byte>(i * 7 + 1);
+      EXPECT_OK(g.put(expected.data(), remote, kBytes, target));
+      const auto local_rows = rows_of(pair.local), remote_rows = rows_of(pair.remote);
+      for (std::size_t row = 0; row < local_rows.size(); ++row) {
+        std::memcpy(expected.data() + kHalf + remote_rows[row], local.data() + kHalf + local_rows[row],
+                    static_cast<std::size_t>(sides.row_bytes));
+      }
+      EXPECT_OK(g.put(local.data() + kHalf, pair.local, remote + kHalf, pair.remote, target));
+      EXPECT_OK(g.get(remote, back.data(), kBytes, target));
+      EXPECT_TRUE(back == expected) << sides.rows << " rows of " << sides.row_bytes << ", strides "
+                                    << sides.local_stride << " and " << sides.remote_stride;
+      if (sides.local_stride == 0) continue;  // got onto one row: any of them is there
+      std::vector<std::byte> gathered = local;
+      EXPECT_OK(g.get(remote + kHalf, pair.remote, gathered.data() + kHalf, pair.local, target));
+      EXPECT_TRUE(gathered == local) << "got: strides " << sides.local_stride << " and " << sides.remote_stride;
+    }
+  }
+  EXPECT_OK(g.barrier());
+  EXPECT_OK(g.free(*memory));
+}
+
 // Sixteen levels, none of which continues another: 65,536 rows of a byte, packed into one message.
 WORLD_TEST(Shapes, StridedOfTheMostLevels) {
   Pair pair;
@@ -237,8 +285,14 @@ WORLD_TEST(Shapes, BadShapesAreRefused) {
   other.count[1] = 5;
   EXPECT_CODE(Code::invalid_argument, g.put(data.data(), shape, memory->on(target), other, target));
   other = shape;
-  other.stride[0] = 1 << 20;  // leaves the segment
-  EXPECT_CODE(Code::invalid_argument, g.put(data.data(), shape, memory->on(target), other, target));
+  for (const std::int64_t stride : {std::int64_t{1} << 20, std::int64_t{1} << 40, INT64_MAX}) {  // leaves the segment
+    other.stride[0] = stride;
+    EXPECT_CODE(Code::invalid_argument, g.put(data.data(), shape, memory->on(target), other, target));
+    EXPECT_CODE(Code::invalid_argument, g.get(memory->on(target), other, data.data(), shape, target));
+  }
+  other = shape;
+  EXPECT_CODE(Code::invalid_argument, g.put(data.data(), shape, memory->on(target), other, Rank{g.size()}));
+  EXPECT_CODE(Code::invalid_argument, g.put(data.data(), shape, memory->on(target), other, Rank{-1}));
   other.stride[0] = -16;  // begins before rank 0's memory, the first of its node's segment
   EXPECT_CODE(Code::invalid_argument, g.put(data.data(), shape, memory->on(Rank{0}), other, Rank{0}));
   other = shape;

@@ -37,10 +37,9 @@ Status add_arithmetic(const StridedCall& call, rma::Rma::StridedTransfer& what) 
 }
 
 /// Hands the transfer, with its shapes on the stack, to `run`. Inline, so that the call's description stays in
-/// registers.
+/// registers. `call` was checked, as for the next.
 template <typename Run>
 [[gnu::always_inline]] inline Status with_transfer(const StridedCall& call, const Run& run) {
-  GRAPNEL_TRY(call.shapes.check());
   const Shapes shapes(call.shapes);
   const bool from_target = call.kind == OperationKind::get;
   rma::Rma::StridedTransfer what;
@@ -54,14 +53,32 @@ template <typename Run>
   return run(what);
 }
 
+/// A patch of a matrix in reach needs no shapes: they and their validation were two thirds of a small patch's time.
+[[gnu::always_inline]] inline bool move_rows(rma::Rma& rma, const StridedCall& call) {
+  const StridedArguments& shapes = call.shapes;
+  if (shapes.levels != 1 || call.kind == OperationKind::accumulate) return false;
+  const bool put = call.kind == OperationKind::put;
+  const int source_stride = shapes.source_stride[0], destination_stride = shapes.destination_stride[0];
+  const rma::Rma::Rows rows{.bytes = shapes.counts[0],
+                            .count = shapes.counts[1],
+                            .local_stride = put ? source_stride : destination_stride,
+                            .remote_stride = put ? destination_stride : source_stride};
+  return rma.move_rows(call.kind, put ? call.source : call.destination, put ? call.destination : call.source, rows,
+                       Rank{call.proc});
+}
+
 [[gnu::always_inline]] inline int transfer(const char* name, const StridedCall& call) {
-  return answer(name, [&](Job& job) {
+  return answer(name, [&](Job& job) -> Status {
+    GRAPNEL_TRY(call.shapes.check());
+    if (move_rows(*job.rma, call)) return {};
     return with_transfer(call, [&](const rma::Rma::StridedTransfer& what) { return job.rma->transfer(what); });
   });
 }
 
 int start(const char* name, const StridedCall& call, armci_hdl_t* handle) {
-  return answer(name, [&](Job& job) {
+  return answer(name, [&](Job& job) -> Status {
+    GRAPNEL_TRY(call.shapes.check());
+    if (move_rows(*job.rma, call)) return {};
     return with_transfer(call, [&](const rma::Rma::StridedTransfer& what) {
       HandleWords words(handle);
       return job.rma->start(what, words.core());

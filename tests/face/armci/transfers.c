@@ -82,6 +82,38 @@ static void strided(void) {
   release(base);
 }
 
+/* One level, the patch of a matrix: blocking and nonblocking, forwards and from its last row to its first. */
+static void patch(void) {
+  void** base = allocate(kRows * kPitch * (long)sizeof(double));
+  const int target = next_rank(), origin = previous_rank();
+  double out[kRows][kRow], in[kRows][kRow];
+  int counts[] = {kRow * sizeof(double), kRows};
+  int packed = sizeof out[0], spread = kPitch * sizeof(double), back = -packed;
+  for (int i = 0; i < kRows * kRow; ++i) (&out[0][0])[i] = me * 1000.0 + i;
+  for (int nonblocking = 0; nonblocking < 2; ++nonblocking) {
+    armci_hdl_t handle;
+    ARMCI_INIT_HANDLE(&handle);
+    memset(in, 0, sizeof in);
+    if (nonblocking) {
+      CHECK_EQUAL(ARMCI_NbPutS(out, &packed, base[target], &spread, counts, 1, target, &handle), 0);
+      CHECK_EQUAL(ARMCI_Wait(&handle), 0);
+      CHECK_EQUAL(ARMCI_NbGetS(base[target], &spread, in[kRows - 1], &back, counts, 1, target, &handle), 0);
+      CHECK_EQUAL(ARMCI_Wait(&handle), 0);
+    } else {
+      CHECK_EQUAL(ARMCI_PutS(out, &packed, base[target], &spread, counts, 1, target), 0);
+      CHECK_EQUAL(ARMCI_GetS(base[target], &spread, in[kRows - 1], &back, counts, 1, target), 0);
+    }
+    for (int row = 0; row < kRows; ++row) CHECK_EQUAL(memcmp(in[kRows - 1 - row], out[row], sizeof out[row]), 0);
+    ARMCI_Barrier();
+    for (int i = 0; i < kRows * kPitch; ++i) {
+      const int row = i / kPitch, column = i % kPitch;
+      CHECK_NEAR(part(base, me)[i], column < kRow ? origin * 1000.0 + row * kRow + column : 0.0);
+    }
+    ARMCI_Barrier();
+  }
+  release(base);
+}
+
 /* 12 levels of 2: more than ARMCI's 8. */
 static void many_levels(void) {
   void** base = allocate(1 << 14);
@@ -177,6 +209,7 @@ int main(int argc, char** argv) {
   contiguous();
   accumulate_types();
   strided();
+  patch();
   many_levels();
   vector();
   values();
