@@ -136,6 +136,12 @@ class Client final : public transport::MessageSink {
     return done ? Status{} : failure_;
   }
 
+  /// For who looks again and again instead of waiting: why there will be no answer any more. Errors: peer_dead.
+  Status health() {
+    if (failure_.ok()) failure_ = waiting_.health();
+    return failure_;
+  }
+
   /// Messages sent so far.
   std::uint64_t messages() const { return messages_.load(std::memory_order_relaxed); }
   std::size_t endpoint_count() const { return worker_->endpoint_count(); }

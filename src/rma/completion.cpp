@@ -79,7 +79,10 @@ Result<bool> Rma::test(Handle& handle) {
   Operation& operation = handles_.of(handle);
   GRAPNEL_TRY(send_aggregate(operation));
   client_->progress();
-  if (operation.pending > 0 || !has_left(operation)) return false;
+  if (operation.pending > 0 || !has_left(operation)) {
+    GRAPNEL_TRY(client_->health());
+    return false;
+  }
   const Status failure = operation.failure;
   handles_.release(handle);
   if (!failure.ok()) return failure;

@@ -35,6 +35,37 @@ void meet_by_servers(sim::RankWorld& me, bool cut) {
   EXPECT_OK((*started)->finish());
 }
 
+// A program that looks again and again instead of waiting gets the error, too.
+void test_in_a_loop(sim::RankWorld& me, Code& told) {
+  auto started = runtime::assemble(foundation_of(me));
+  ASSERT_TRUE(started.ok());
+  Runtime& g = **started;
+  const auto memory = g.allocate(1 << 20);
+  ASSERT_TRUE(memory.ok());
+  ASSERT_OK(g.barrier());
+  if (me.rank == Rank{1}) return sim::pass_time(me.host, kLong_ns);
+  std::vector<std::byte> data(1 << 20);
+  Handle handle;
+  ASSERT_OK(g.start_get(memory->on(Rank{1}), data.data(), data.size(), Rank{1}, &handle));
+  me.world.network().cut(Rank{0}, Rank{1}, me.host);
+  Result<bool> done = false;
+  for (int looks = 0; looks < 1'000'000 && done.ok() && !*done; ++looks) {
+    done = g.test(handle);
+    sim::pass_time(me.host, base::kMicrosecond_ns);
+  }
+  told = done.status().code();
+}
+
+TEST(LostLink, EndsALoopOfTests) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    sim::WorldOptions options{.ranks = 2, .nodes = 2};
+    options.seed(seed);
+    Code told = Code::ok;
+    static_cast<void>(sim::run_world(options, [&told](sim::RankWorld& me) { test_in_a_loop(me, told); }));
+    EXPECT_EQ(told, Code::peer_dead) << "seed " << seed;
+  }
+}
+
 os::SimOutcome world_of_four(std::uint64_t seed, bool cut) {
   sim::WorldOptions options{.ranks = 4, .nodes = 2};
   options.seed(seed);
