@@ -286,7 +286,7 @@ ARMCI_LOWER_CALL_(int, notify_wait, (int proc, int* count));
  * group's. */
 ARMCI_CALL_(void, Group_create, (int count, int* ranks, ARMCI_Group* group));
 ARMCI_CALL_(void, Group_create_child, (int count, int* ranks, ARMCI_Group* group, ARMCI_Group* parent));
-ARMCI_CALL_(void, Group_free, (ARMCI_Group * group)); /* the members call it; the group's memory was freed before */
+ARMCI_CALL_(void, Group_free, (ARMCI_Group * group));           /* by all that made it; its memory was freed before */
 ARMCI_CALL_(int, Group_rank, (ARMCI_Group * group, int* rank)); /* not a member: -1, and an error */
 ARMCI_CALL_(void, Group_size, (ARMCI_Group * group, int* size));
 ARMCI_CALL_(void, Group_set_default, (ARMCI_Group * group));

@@ -4,7 +4,8 @@
  * return at once). Reductions: n elements of `type` at x, the result in place; op is "+" "*" "min" "max" "absmin"
  * "absmax" for every type, and "&&" "land" "||" "lor" "&" "band" "|" "bor" "or" for integers; only the first letters
  * that tell them apart are read, so a name may be followed by anything.
- * On an error these calls stop the job with a message. Before ARMCI_Init, once MPI runs, those over all ranks work too.
+ * On an error these calls stop the job with a message. Before ARMCI_Init, once MPI runs, those over all ranks work too
+ * (but for msg_bintree).
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef GRAPNEL_ARMCI_H
@@ -56,7 +57,8 @@ ARMCI_LOWER_CALL_(void, msg_bintree, (int scope, int* root, int* up, int* left, 
 ARMCI_LOWER_CALL_(void, msg_bcast, (void* buffer, int bytes, int root));
 ARMCI_LOWER_CALL_(void, msg_brdcst, (void* buffer, int bytes, int root));
 ARMCI_LOWER_CALL_(void, msg_bcast_scope,
-                  (int scope, void* buffer, int bytes, int root));   /* root: a rank of the world */
+                  (int scope, void* buffer, int bytes,
+                   int root)); /* root: a rank of the world, also one that is no master */
 ARMCI_LOWER_CALL_(void, msg_clus_brdcst, (void* buffer, int bytes)); /* from the node's lowest rank */
 /* root: a rank of the world, here too */
 ARMCI_LOWER_CALL_(void, msg_group_bcast_scope, (int scope, void* buffer, int bytes, int root, ARMCI_Group* group));

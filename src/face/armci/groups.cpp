@@ -64,6 +64,7 @@ Result<MPI_Comm> Groups::create_comm(const GroupEntry& group, const int* places,
 Status Groups::open(Runtime& runtime, MPI_Comm comm) {
   runtime_ = &runtime;
   GroupEntry& world = entries_.emplace_back();
+  world_ = &world;
   for (int rank = 0; rank < runtime.size(); ++rank) world.members.push_back(rank);
   world.my_index = static_cast<int>(index(runtime.rank()));
   for (MPI_Comm* const own : {&parent_, &world.comm}) {
@@ -82,11 +83,13 @@ void Groups::clear() {
   for (GroupEntry& entry : entries_) free_comms(entry);
   free_comm(parent_);
   entries_.clear();
+  world_ = nullptr;
   free_.clear();
 }
 
 Result<GroupEntry*> Groups::find(const ARMCI_Group* handle) {
   if (handle == nullptr) return null_pointer("group");
+  const std::lock_guard guard(mutex_);
   const bool known = handle->id >= 0 && static_cast<std::size_t>(handle->id) < entries_.size();
   GroupEntry* const entry = known ? &entries_[static_cast<std::size_t>(handle->id)] : nullptr;
   if (entry == nullptr || !entry->live || entry->generation != handle->generation) {
@@ -104,6 +107,7 @@ Result<GroupEntry*> Groups::find_mine(const ARMCI_Group* handle) {
 }
 
 GroupEntry& Groups::take_entry(int& id) {
+  const std::lock_guard guard(mutex_);
   if (free_.empty()) {
     entries_.emplace_back();
     free_.push_back(static_cast<int>(entries_.size()) - 1);
@@ -149,6 +153,7 @@ Status Groups::free(const ARMCI_Group& handle) {
   GroupEntry& entry = **found;
   if (entry.has_me()) GRAPNEL_TRY(runtime_->release(entry.core));
   free_comms(entry);
+  const std::lock_guard guard(mutex_);
   const unsigned generation = entry.generation + 1;
   entry = GroupEntry{};
   entry.generation = generation;

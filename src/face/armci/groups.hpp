@@ -3,10 +3,11 @@
 // The core's groups ascend; this one remembers the caller's order and translates. A handle names an entry and its
 // generation, so that a freed one is told from the entry's next user. Entry 0 is the world.
 //
-// Threads: collective calls one at a time; look-ups from any thread while no group is made or freed.
+// Threads: collective calls one at a time, look-ups from any thread. An entry stays where it is until `clear`.
 #pragma once
 
 #include <deque>
+#include <mutex>
 #include <vector>
 
 #include "face/armci/define.hpp"
@@ -44,8 +45,10 @@ class Groups {
   /// Collective over the world: frees every communicator, the newest first.
   void clear();
 
-  GroupEntry& world() { return entries_[kWorld]; }
-  MPI_Comm world_comm() const { return entries_[kWorld].comm; }
+  GroupEntry& world() { return *world_; }
+  MPI_Comm world_comm() const { return world_->comm; }
+  /// Of the world, for messages between the library's own ranks: none of the program's is in it. Tags: see its users.
+  MPI_Comm library_comm() const { return parent_; }
   /// The entry of a handle. Errors: null, freed, never made.
   Result<GroupEntry*> find(const ARMCI_Group* handle);
   /// The same, and the caller is a member.
@@ -56,7 +59,7 @@ class Groups {
   /// Of the members of `group` at these places, one of which is the caller's. Collective over them.
   Result<MPI_Comm> create_comm(const GroupEntry& group, const int* places, int count) const;
 
-  ARMCI_Group world_handle() const { return {entries_[kWorld].comm, kWorld, entries_[kWorld].generation}; }
+  ARMCI_Group world_handle() const { return {world_->comm, kWorld, world_->generation}; }
   ARMCI_Group default_group() const { return default_; }
   void set_default(const ARMCI_Group& group) { default_ = group; }
 
@@ -66,7 +69,9 @@ class Groups {
   Runtime* runtime_ = nullptr;
   /// Of the world: all others are made from it, and no message of the program uses it.
   MPI_Comm parent_ = MPI_COMM_NULL;
+  std::mutex mutex_;  ///< of the table: which entries there are, and which of them live
   std::deque<GroupEntry> entries_;
+  GroupEntry* world_ = nullptr;
   std::vector<int> free_;
   unsigned next_serial_ = 0;
   ARMCI_Group default_{};

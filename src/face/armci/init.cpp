@@ -97,8 +97,8 @@ Result<std::unique_ptr<Job>> build_job(MPI_Comm comm) {
   job->runtime = std::make_unique<Runtime>(std::move(*implementation));
   job->me = static_cast<int>(index(job->runtime->rank()));
   job->ranks = job->runtime->size();
-  job->notified = std::vector<std::atomic<int>>(static_cast<std::size_t>(job->ranks));
-  job->awaited = std::vector<std::atomic<int>>(static_cast<std::size_t>(job->ranks));
+  job->notified = std::vector<std::atomic<std::uint32_t>>(static_cast<std::size_t>(job->ranks));
+  job->awaited = std::vector<std::atomic<std::uint32_t>>(static_cast<std::size_t>(job->ranks));
   GRAPNEL_TRY(job->groups.open(*job->runtime, comm));
   return job;
 }
@@ -164,12 +164,15 @@ int run(const Start& start) {
   return begun.ok() ? 0 : report(start.call, begun);
 }
 
-/// Collective. The job is gone afterwards, whatever it says.
+/// Collective. The job is gone afterwards, whatever it says. A death stops the program, as in a barrier: who went on to
+/// MPI_Finalize would wait there for the dead, and nobody watches the job any more.
 int end_job() {
-  const std::unique_ptr<Job> job(std::exchange(the_job, nullptr));
   // The core ends with a barrier of its own, in which MPI would not go on; after this one nobody is late for it.
-  const Status arrived = run_barrier(*job, job->groups.world().core);
+  const Status arrived = run_barrier(*the_job, the_job->groups.world().core);
+  if (arrived.code() == Code::peer_dead) stop("ARMCI_Finalize", arrived);
+  const std::unique_ptr<Job> job(std::exchange(the_job, nullptr));
   const Status finished = job->runtime->finish();
+  if (finished.code() == Code::peer_dead) stop("ARMCI_Finalize", finished);
   job->runtime.reset();
   job->groups.clear();
   const Status& all = finished.ok() ? arrived : finished;

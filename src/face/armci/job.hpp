@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -42,9 +43,9 @@ struct Job {
   int starts = 1;  ///< ARMCI_Init less ARMCI_Finalize
 
   Groups groups;
-  std::vector<int> mutexes;                         ///< how many are at home in each rank; empty where there are none
-  std::vector<std::atomic<int>> notified, awaited;  ///< by rank: armci_notify sent, armci_notify_wait done
-  std::mutex own_mutex;                             ///< of the two below
+  std::vector<int> mutexes;  ///< how many are at home in each rank; empty where there are none
+  std::vector<std::atomic<std::uint32_t>> notified, awaited;  ///< by rank: armci_notify sent, armci_notify_wait done
+  std::mutex own_mutex;                                       ///< of the two below
   std::map<void*, LocalBuffer> local_buffers;
   std::map<void*, Memory> offered;  ///< by ARMCI_Memget
 };

@@ -41,7 +41,7 @@ int allocate(const char* call, void** pointers, armci_size_t bytes, const ARMCI_
     const auto entry = job.groups.find_mine(group != nullptr ? group : &world);
     if (!entry) return entry.status();
     Status earlier;
-    GRAPNEL_TRY(meet(job, (*entry)->core, earlier));
+    GRAPNEL_TRY(meet(call, job, (*entry)->core, earlier));
     if (!earlier.ok()) report(call, earlier);  // the memory is there all the same
     const bool usable = bytes >= 0 && pointers != nullptr;
     const auto memory = job.runtime->allocate((*entry)->core, usable ? static_cast<std::size_t>(bytes) : kImpossible);
@@ -68,7 +68,7 @@ int release(const char* call, void* pointer, const ARMCI_Group* group) {
     if (!entry) return entry.status();
     const Group& core = (*entry)->core;
     Status earlier;
-    GRAPNEL_TRY(meet(job, core, earlier));
+    GRAPNEL_TRY(meet(call, job, core, earlier));
     GRAPNEL_TRY(job.runtime->free(core, named(core, pointer, job.runtime->rank())));
     return earlier;
   });

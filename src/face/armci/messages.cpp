@@ -21,6 +21,8 @@ using namespace grapnel::armci;
 namespace grapnel::armci {
 namespace {
 
+constexpr int kHandOverTag = 8;  // on `library_comm`
+
 void check_buffer(const char* call, int bytes, int rank, MPI_Comm comm) {
   if (bytes < 0) stop(call, negative("bytes", bytes));
   int ranks = 0;
@@ -61,18 +63,38 @@ Status run_broadcast(MPI_Comm comm, void* buffer, int bytes, int root) {
   return wait_for_mpi(request, bytes);
 }
 
-/// `root` is a rank of the group.
+/// From one member of the group to another; the rest return at once.
+Status hand_over(const Job& job, const GroupEntry& group, void* buffer, int bytes, int from, int to) {
+  const auto world_rank = [&](int place) { return group.members[static_cast<std::size_t>(place)]; };
+  const MPI_Comm comm = job.groups.library_comm();
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (group.my_index == from) {
+    GRAPNEL_TRY(mpi_status(MPI_Isend(buffer, bytes, MPI_BYTE, world_rank(to), kHandOverTag, comm, &request)));
+  } else if (group.my_index == to) {
+    GRAPNEL_TRY(mpi_status(MPI_Irecv(buffer, bytes, MPI_BYTE, world_rank(from), kHandOverTag, comm, &request)));
+  } else {
+    return {};
+  }
+  return wait_for_mpi(request, bytes);
+}
+
+/// `root` is a rank of the group. One that is no master hands its data to the first of the masters.
 Status broadcast(Job& job, GroupEntry& group, int scope, void* buffer, int bytes, int root) {
   if (bytes < 0) return negative("bytes", bytes);
   if (root < 0 || root >= group.size()) return bad_rank(root, group.size());
+  const auto places = places_of_scope(job, group, scope);
+  if (!places) return places.status();
+  auto found = std::find(places->begin(), places->end(), root);
+  if (found == places->end()) {
+    if (scope != SCOPE_MASTERS) {
+      return {Code::invalid_argument, fmt::format("root {} takes no part in scope {}", root, scope)};
+    }
+    found = places->begin();
+    GRAPNEL_TRY(hand_over(job, group, buffer, bytes, root, *found));
+  }
   const auto comm = comm_of_scope(job, group, scope);
   if (!comm) return comm.status();
   if (*comm == MPI_COMM_NULL) return {};
-  const auto places = places_of_scope(job, group, scope);
-  const auto found = std::find(places->begin(), places->end(), root);
-  if (found == places->end()) {
-    return {Code::invalid_argument, fmt::format("root {} takes no part in scope {}", root, scope)};
-  }
   return run_broadcast(*comm, buffer, bytes, static_cast<int>(found - places->begin()));
 }
 
@@ -153,6 +175,7 @@ ARMCI_DEFINE_LOWER(void, msg_brdcst, (void* buffer, int bytes, int root)) {
 }
 
 ARMCI_DEFINE_LOWER(void, msg_bcast_scope, (int scope, void* buffer, int bytes, int root)) {
+  if (scope == SCOPE_ALL) return broadcast_to_all("armci_msg_bcast_scope", buffer, bytes, root);
   must("armci_msg_bcast_scope",
        [&](Job& job) { return broadcast(job, job.groups.world(), scope, buffer, bytes, root); });
 }

@@ -45,6 +45,9 @@ ARMCI_DEFINE(int, Create_mutexes, (int count)) {
     if (*least < 0) return negative("count", *least);
     LockOptions options;
     options.lines = std::accumulate(counts.begin(), counts.end(), std::size_t{0});  // a place for each that exists
+    Status earlier;
+    if (*most > 0) GRAPNEL_TRY(meet("ARMCI_Create_mutexes", job, job.groups.world().core, earlier));
+    if (!earlier.ok()) report("ARMCI_Create_mutexes", earlier);  // the mutexes are made all the same
     if (*most > 0) GRAPNEL_TRY(job.runtime->create_locks(*most, options));
     job.locks = LockSetAccess::of(job.runtime->locks());
     job.mutexes = std::move(counts);
@@ -57,7 +60,7 @@ ARMCI_DEFINE(int, Destroy_mutexes, (void)) {
     if (job.mutexes.empty()) return {Code::invalid_argument, "there are no mutexes"};
     const bool any = *std::max_element(job.mutexes.begin(), job.mutexes.end()) > 0;
     Status earlier;
-    if (any) GRAPNEL_TRY(meet(job, job.groups.world().core, earlier));
+    if (any) GRAPNEL_TRY(meet("ARMCI_Destroy_mutexes", job, job.groups.world().core, earlier));
     if (any) GRAPNEL_TRY(job.runtime->destroy_locks());
     job.mutexes.clear();
     job.locks.reset();

@@ -1,4 +1,6 @@
 // Fences, the barrier, notify.
+#include <cstdint>
+
 #include "face/armci/define.hpp"
 #include "face/armci/errors.hpp"
 #include "face/armci/rank_waits.hpp"
@@ -6,6 +8,15 @@
 using grapnel::Rank;
 using grapnel::Status;
 using namespace grapnel::armci;
+
+namespace grapnel::armci {
+namespace {
+
+/// Below 0 is an error, so counts begin anew at 0 after 2^31 − 1.
+int as_count(std::uint32_t count) { return static_cast<int>(count & INT32_MAX); }
+
+}  // namespace
+}  // namespace grapnel::armci
 
 ARMCI_DEFINE(void, Fence, (int proc)) {
   must("ARMCI_Fence", [&](Job& job) { return job.runtime->fence(Rank{proc}); });
@@ -33,7 +44,7 @@ ARMCI_DEFINE_LOWER(int, notify, (int proc)) {
   int sent = 0;
   const int failed = answer("armci_notify", [&](Job& job) -> Status {
     GRAPNEL_TRY(job.runtime->notify(Rank{proc}));
-    sent = ++job.notified[static_cast<std::size_t>(proc)];
+    sent = as_count(++job.notified[static_cast<std::size_t>(proc)]);
     return {};
   });
   return failed != 0 ? failed : sent;
@@ -44,8 +55,8 @@ ARMCI_DEFINE_LOWER(int, notify_wait, (int proc, int* count)) {
   const int failed = answer("armci_notify_wait", [&](Job& job) -> Status {
     const auto seen = wait_for_notification(job, Rank{proc});
     if (!seen) return seen.status();
-    received = static_cast<int>(*seen);
-    const int awaited = ++job.awaited[static_cast<std::size_t>(proc)];
+    received = as_count(*seen);
+    const int awaited = as_count(++job.awaited[static_cast<std::size_t>(proc)]);
     if (count != nullptr) *count = awaited;
     return {};
   });

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/units.hpp"
+#include "face/armci/errors.hpp"
 #include "runtime/group_access.hpp"
 
 namespace grapnel::armci {
@@ -47,9 +48,11 @@ Status run_barrier(Job& job, const Group& group) {
   return in_pieces(job, [&](std::uint64_t ns) { return job.barriers->end_within(*members, ns); });
 }
 
-Status meet(Job& job, const Group& group, Status& kept) {
+Status meet(const char* call, Job& job, const Group& group, Status& kept) {
   kept = run_barrier(job, group);
-  return kept.code() == Code::peer_dead ? kept : Status();
+  if (kept.ok() || kept.code() == Code::refused) return {};
+  if (kept.code() == Code::peer_dead) return kept;
+  stop(call, kept);
 }
 
 Status wait_for_mutex(Job& job, int mutex, Rank home) {

@@ -19,9 +19,10 @@ namespace grapnel::armci {
 Status run_barrier(Job& job, const Group& group);
 
 /// `run_barrier` at the beginning of a call in which the ranks agree by the core: MPI goes on until all are there.
-/// Errors: peer_dead. What else the barrier has to tell (refused: an earlier write of this rank's) is `kept` for the
-/// call to tell at its end: a rank that left before the others have agreed would leave them waiting.
-Status meet(Job& job, const Group& group, Status& kept);
+/// Errors: peer_dead. `kept`: an earlier write of this rank's was refused, for the call to tell at its end; a rank that
+/// left before the others have agreed would leave them waiting. So what keeps it from arriving (no room for one more
+/// set of ranks) stops the job.
+Status meet(const char* call, Job& job, const Group& group, Status& kept);
 
 /// A mutex that is not to be had at once. Errors: as LockSet::lock.
 Status wait_for_mutex(Job& job, int mutex, Rank home);

@@ -120,13 +120,15 @@ static void point_to_point(void) {
 
 static void broadcasts(void) {
   for (int root = 0; root < ranks; ++root) {
-    int a = me, b = me, c = me;
+    int a = me, b = me, c = me, d = me;
     armci_msg_bcast(&a, sizeof a, root);
     armci_msg_brdcst(&b, sizeof b, root);
     armci_msg_bcast_scope(SCOPE_ALL, &c, sizeof c, root);
+    armci_msg_bcast_scope(SCOPE_MASTERS, &d, sizeof d, root); /* also from one that is no master */
     CHECK_EQUAL(a, root);
     CHECK_EQUAL(b, root);
     CHECK_EQUAL(c, root);
+    CHECK_EQUAL(d, me == armci_domain_glob_proc_id(ARMCI_DOMAIN_SMP, -1, 0) ? root : me);
   }
   int d = me;
   armci_msg_clus_brdcst(&d, sizeof d);

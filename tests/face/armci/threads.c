@@ -1,11 +1,12 @@
 /* Any thread may call: several threads of each rank put, get, accumulate, add, lock and wait at once, each with handles
- * of its own, while the main thread takes part in barriers. */
+ * of its own, while the main thread makes groups and takes part in barriers. */
 #include <pthread.h>
 
 #include "support.h"
 
-enum { kThreads = 3, kTurns = 150, kWords = 200 };
+enum { kThreads = 3, kTurns = 150, kWords = 200, kGroups = 50 };
 
+static ARMCI_Group world;
 static void** base; /* per rank: a counter, a sum, a guarded word; then kWords for each thread of each rank */
 
 static long* area(int rank, int owner, int thread) {
@@ -37,6 +38,7 @@ static void* work(void* number) {
     const int target = (me + thread + turn) % ranks;
     long old, one = 1, *const words = base[target];
     move_words(thread, turn, target);
+    CHECK_EQUAL(ARMCI_Absolute_id(&world, target), target);
     CHECK_EQUAL(ARMCI_Rmw(ARMCI_FETCH_AND_ADD_LONG, &old, words, 1, target), 0);
     CHECK_EQUAL(ARMCI_Acc(ARMCI_ACC_LNG, &one, &one, words + 1, sizeof one, target), 0);
     if (turn % 10 != 0) continue;
@@ -59,12 +61,18 @@ int main(void) {
   ranks = armci_msg_nproc();
   base = allocate((8 + (long)ranks * kThreads * kWords) * (long)sizeof(long));
   CHECK_EQUAL(ARMCI_Create_mutexes(kThreads), 0);
+  ARMCI_Group_get_world(&world);
   ARMCI_Barrier();
   for (int i = 0; i < kThreads; ++i) {
     numbers[i] = i;
     CHECK_EQUAL(pthread_create(&threads[i], NULL, work, &numbers[i]), 0);
   }
-  for (int i = 0; i < 50; ++i) ARMCI_Barrier();
+  ARMCI_Group groups[kGroups];
+  for (int i = 0; i < kGroups; ++i) {
+    ARMCI_Group_create(1, &me, &groups[i]);
+    ARMCI_Barrier();
+  }
+  for (int i = 0; i < kGroups; ++i) ARMCI_Group_free(&groups[i]);
   for (int i = 0; i < kThreads; ++i) CHECK_EQUAL(pthread_join(threads[i], NULL), 0);
   ARMCI_Barrier();
   const long* const words = base[me];
