@@ -16,7 +16,8 @@ endfunction()
 add_custom_target(sim_tests)
 
 # A GoogleTest executable for one layer: grapnel_test(NAME base_test SOURCES a.cpp USES base)
-# Every executable is one ctest test unless EXTERNAL is given.
+# Every executable is one ctest test unless EXTERNAL is given. A test has the machine for itself unless it says PROCESSORS 1
+# (grapnel_sim_tests): times and deadlines of several processes hold only there.
 function(grapnel_test)
   cmake_parse_arguments(ARG "EXTERNAL" "NAME;TIMEOUT" "SOURCES;USES;LIBS" ${ARGN})
   add_executable(${ARG_NAME} ${ARG_SOURCES})
@@ -29,6 +30,11 @@ function(grapnel_test)
   endif()
   if(NOT ARG_EXTERNAL)
     add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME})
-    set_tests_properties(${ARG_NAME} PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+    set_tests_properties(${ARG_NAME} PROPERTIES TIMEOUT ${ARG_TIMEOUT} PROCESSORS 2)
   endif()
+endfunction()
+
+# Marks tests of simulated worlds, which have one running thread: two of them run side by side.
+function(grapnel_sim_tests)
+  set_tests_properties(${ARGN} PROPERTIES LABELS sim PROCESSORS 1)
 endfunction()

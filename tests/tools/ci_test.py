@@ -31,8 +31,9 @@ class CiTest(TreeTest):
     def test_all_is_well(self):
         done = self.run_ci('echo "Total Tests: 3"')
         self.assertEqual((done.returncode, done.stdout.splitlines()[-1]),
-                         (0, "100% tests passed, 0 tests failed out of 18"), done.stdout)
+                         (0, "100% tests passed, 0 tests failed out of 21"), done.stdout)
         self.assertIn("test --preset tsan --label sim", self.called())
+        self.assertIn("test --mpi mpich --label mpi", self.called())
 
     def test_without_tests_for_the_sanitizers_it_fails(self):
         for ctest in ('echo "Total Tests: 0"', "exit 1"):
@@ -43,7 +44,7 @@ class CiTest(TreeTest):
 
     def test_never_longer_than_the_budget(self):
         text = self.script.read_text()
-        self.script.write_text(text.replace("budget_s=$((58 * 60))", "budget_s=42"))
+        self.script.write_text(text.replace("budget_s=$((75 * 60))", "budget_s=42"))
         self.program("dev", '[ "$1" = test ] || exit 0; exec sleep 30')
         begin = os.times().elapsed
         done = self.run_ci('echo "Total Tests: 3"')
