@@ -13,6 +13,8 @@ namespace grapnel::launch {
 
 Result<std::unique_ptr<Launch>> join(const base::Config& config, os::Host& host) {
   const LauncherSigns signs = LauncherSigns::now();
+  // First: an MPI that a rank has started may have left variables of PMIx, of a server of its own.
+  if (signs.offers_grapnel_run()) return join_pmi1(config, host);
   if (signs.offers_pmix()) return join_pmix(config, host);
   if (signs.offers_pmi1()) return join_pmi1(config, host);
   // Silence about a launcher that cannot be used would make every rank a job of its own.

@@ -27,8 +27,8 @@ using Pools = std::vector<std::unique_ptr<grapnel::os::AddressPool>>;
 // Bit i of this rank's mask: something of the program lies in the i-th range that a job may agree on.
 Pools crowd(const std::string& masks) {
   using grapnel::os::AddressPool;
-  const char* rank = std::getenv("PMIX_RANK");
-  grapnel::probe::need(rank != nullptr, "PMIX_RANK");
+  const char* rank = std::getenv("PMI_RANK");
+  grapnel::probe::need(rank != nullptr, "PMI_RANK");
   std::istringstream list(masks);
   std::string mask;
   for (int i = 0; i <= std::atoi(rank); ++i) std::getline(list, mask, ',');

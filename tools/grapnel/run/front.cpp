@@ -15,9 +15,9 @@
 
 #include "base/codec.hpp"
 #include "run/back.hpp"
+#include "run/inherited.hpp"
 #include "run/message.hpp"
 #include "run/process_tree.hpp"
-#include "run/session_directory.hpp"
 #include "run/signals.hpp"
 
 namespace grapnel::tool {
@@ -71,7 +71,7 @@ class TerminalInput {
 
 class Front {
  public:
-  explicit Front(const RunOptions& options) : options_(options), spared_(children()) {}
+  explicit Front(const RunOptions& options) : options_(options), spared_(children()), kept_(inherited_descriptors()) {}
 
   int run(const std::string& program) {
     if (const Status started = start_back(program); !started.ok()) {
@@ -88,10 +88,12 @@ class Front {
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
       return Status(Code::system, fmt::format("cannot make a pair of sockets: {}", std::strerror(errno)));
     }
-    BackStart start{program, session_directory_, os::Descriptor(ends[0]), ::getpid(), terminal_.open(), {}};
+    BackStart start{program, os::Descriptor(ends[0]), ::getpid(), terminal_.open(), {}, kept_};
     back_end_ = os::Descriptor(ends[1]);
     block_signals(start.mask);
-    signals_ = open_signals();
+    auto signals = open_signals();
+    if (!signals) return signals.status();
+    signals_ = *std::move(signals);
     adopt_orphans();
     back_ = ::fork();
     if (back_ < 0) return Status(Code::system, fmt::format("cannot fork: {}", std::strerror(errno)));
@@ -139,13 +141,12 @@ class Front {
       say(fmt::format("the job's server (process {}) {}; the job ends", back_, end_words(back_status_)));
     }
     kill_descendants(spared_);
-    remove_session_directory(session_directory_);
     return verdict_.value_or(exit_code_of(back_status_));
   }
 
   const RunOptions& options_;
   const std::set<pid_t> spared_;  ///< children that a shell left us when it became us by exec
-  const std::string session_directory_ = name_session_directory();
+  const std::vector<int> kept_;
   TerminalInput terminal_;
   os::Descriptor back_end_;
   os::Descriptor signals_;

@@ -23,8 +23,34 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   return pointers;
 }
 
+// Without the flag that closes it at exec.
 void put_in_place(int from, int to) {
-  if (from != to) ::dup2(from, to);
+  if (from != to) {
+    ::dup2(from, to);
+  } else {
+    ::fcntl(from, F_SETFD, 0);
+  }
+}
+
+// What the launcher opened for itself, whatever flags it has: all but the first three, the rank's socket, and what the
+// launcher had been given.
+void close_the_launchers(const Ranks::Start& start) {
+  unsigned first = STDERR_FILENO + 1;
+  const auto close_up_to = [&](int kept) {
+    const auto next = static_cast<unsigned>(kept);
+    if (next > first) ::close_range(first, next - 1, CLOSE_RANGE_CLOEXEC);
+    if (next >= first) first = next + 1;
+  };
+  bool socket_is_due = start.launcher_number >= 0;
+  for (const int kept : start.kept) {
+    if (socket_is_due && start.launcher_number < kept) {
+      close_up_to(start.launcher_number);
+      socket_is_due = false;
+    }
+    close_up_to(kept);
+  }
+  if (socket_is_due) close_up_to(start.launcher_number);
+  ::close_range(first, ~0U, CLOSE_RANGE_CLOEXEC);
 }
 
 // In the child of a process with threads: nothing but system calls until exec.
@@ -36,6 +62,13 @@ void put_in_place(int from, int to) {
   put_in_place(start.input, STDIN_FILENO);
   put_in_place(start.output, STDOUT_FILENO);
   put_in_place(start.errors, STDERR_FILENO);
+  if (start.launcher >= 0) put_in_place(start.launcher, start.launcher_number);
+  close_the_launchers(start);
+  rlimit limit{};
+  if (start.descriptors > 0 && ::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = start.descriptors;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+  }
   ::sigprocmask(SIG_SETMASK, &start.mask, nullptr);
   // The p variant for scripts without a first line "#!"; the path holds a slash, so nothing is searched.
   ::execvpe(start.path.c_str(), arguments, environment);

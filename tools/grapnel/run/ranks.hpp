@@ -5,6 +5,7 @@
 #pragma once
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <optional>
@@ -24,6 +25,10 @@ class Ranks {
     int input = -1;                        ///< descriptors that become 0, 1 and 2
     int output = 1;
     int errors = 2;
+    int launcher = -1;         ///< its end of the socket to the launcher,
+    int launcher_number = -1;  ///< and the descriptor that this becomes
+    std::vector<int> kept;     ///< descriptors of the launcher's own start that the ranks have, too; ascending
+    rlim_t descriptors = 0;    ///< the soft limit of open files
     sigset_t mask{};
   };
   struct End {

@@ -1,7 +1,11 @@
 #include "run/signals.hpp"
 
+#include <fmt/format.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 
 namespace grapnel::tool {
 
@@ -24,10 +28,15 @@ void block_signals(sigset_t& before) {
   ::sigprocmask(SIG_BLOCK, &blocked, &before);
 }
 
-os::Descriptor open_signals() {
+Result<os::Descriptor> open_signals() {
   sigset_t wanted = forwarded_signals();
   sigaddset(&wanted, SIGCHLD);
-  return os::Descriptor(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
+  os::Descriptor signals(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (signals.valid()) return signals;
+  return Status(Code::system,
+                fmt::format("cannot take signals (signalfd): {}; the launcher needs some free descriptors "
+                            "(ulimit -n) and a sandbox that allows signalfd",
+                            std::strerror(errno)));
 }
 
 std::optional<int> next_signal(const os::Descriptor& signals) {

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "grapnel/status.hpp"
 #include "os/descriptor.hpp"
 
 namespace grapnel::tool {
@@ -19,8 +20,8 @@ bool asks_to_end(int signal);
 /// for the ranks.
 void block_signals(sigset_t& before);
 
-/// The blocked ones and SIGCHLD arrive here. One per process: it belongs to who created it.
-os::Descriptor open_signals();
+/// The blocked ones and SIGCHLD arrive here. One per process: it belongs to who created it. Errors: system.
+Result<os::Descriptor> open_signals();
 
 /// The next signal, if there is one.
 std::optional<int> next_signal(const os::Descriptor& signals);
