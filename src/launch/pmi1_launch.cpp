@@ -110,6 +110,7 @@ class Pmi1Launch final : public NodeLaunch {
     if (!descriptor || me_ < 0 || me_ >= size_) {
       return Status(Code::unavailable, "the variables PMI_FD, PMI_RANK and PMI_SIZE name no rank of a job");
     }
+    GRAPNEL_TRY(claim_identity());
     auto& connection = ProcessConnection::of_this_process();
     const auto client = connection.client(*descriptor);
     if (!client) return client.status();
@@ -181,6 +182,7 @@ class Pmi1Launch final : public NodeLaunch {
     liveness_.reset();
     ProcessConnection::of_this_process().left();
     left_ = true;
+    claim_.release();
     return client_->extended() ? client_->leave() : Status();
   }
 
