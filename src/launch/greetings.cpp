@@ -36,10 +36,10 @@ Result<std::vector<Greetings::Member>> Greetings::gather(std::uint64_t timeout_n
   const std::uint64_t end_ns = host_.now_ns() + timeout_ns;
   while (!missing_.empty()) {
     if (host_.now_ns() >= end_ns) {
-      return Status(Code::timed_out, fmt::format("start-up with rank {}: it has not connected to its node's leader "
-                                                 "within {} s ({} of the node's ranks are missing)",
-                                                 index(missing_.front()), timeout_ns / base::kSecond_ns,
-                                                 missing_.size()));
+      return Status(Code::timed_out,
+                    fmt::format("start-up with rank {}: it has not connected to its node's leader "
+                                "within {} s ({} of the node's ranks are missing)",
+                                index(missing_.front()), timeout_ns / base::kSecond_ns, missing_.size()));
     }
     sleep_until(end_ns);
     GRAPNEL_TRY(accept_those_who_knock());

@@ -22,7 +22,7 @@ class IdentityClaim {
  public:
   /// The process that has the identity.
   struct Holder {
-    int process = 0;       ///< 0: it is not visible from here (another process namespace)
+    int process = 0;          ///< 0: it is not visible from here (another process namespace)
     bool started_us = false;  ///< it is an ancestor of this process
   };
 

@@ -10,6 +10,7 @@
 #include "launch/pmi1_launch.hpp"
 #include "launch/pmix_launch.hpp"
 #include "launch/single_launch.hpp"
+#include "os/standard_descriptors.hpp"
 
 namespace grapnel::launch {
 namespace {
@@ -26,6 +27,7 @@ bool is_started_by_the_rank(const LauncherSigns& signs) {
 }  // namespace
 
 Result<std::unique_ptr<Launch>> join(const base::Config& config, os::Host& host) {
+  os::fill_standard_descriptors();
   const LauncherSigns signs = LauncherSigns::now();
   if (is_started_by_the_rank(signs)) return join_single(config, host);
   // First: an MPI that a rank has started may have left variables of PMIx, of a server of its own.

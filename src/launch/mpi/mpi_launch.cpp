@@ -11,6 +11,7 @@
 
 #include "launch/mpi/mpi_store.hpp"
 #include "launch/node_launch.hpp"
+#include "os/standard_descriptors.hpp"
 
 namespace grapnel::launch {
 namespace {
@@ -112,6 +113,7 @@ class MpiLaunch final : public NodeLaunch {
 }  // namespace
 
 Result<std::unique_ptr<Launch>> join_mpi(MPI_Comm comm, const base::Config& config, os::Host& host) {
+  os::fill_standard_descriptors();
   auto launch = std::make_unique<MpiLaunch>(host);
   if (Status status = launch->start(comm, config); !status.ok()) return status;
   return std::unique_ptr<Launch>(std::move(launch));

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,6 +31,20 @@ namespace {
 
 constexpr double kDrain_s = 2;
 constexpr std::size_t kOwnDescriptors = 32;  // of the launcher itself
+constexpr unsigned kAfterTheFront_s = 15;
+
+// This process ends the job in order when the front is gone (end_without_front). Should it be stuck somewhere, the kernel
+// ends it a while later, and the ranks with it.
+void end_some_time_after_the_front() {
+  ::signal(SIGRTMIN, [](int) { ::alarm(kAfterTheFront_s); });
+  sigset_t both;
+  sigemptyset(&both);
+  sigaddset(&both, SIGRTMIN);
+  sigaddset(&both, SIGALRM);
+  ::sigprocmask(SIG_UNBLOCK, &both, nullptr);
+  ::signal(SIGALRM, SIG_DFL);
+  ::prctl(PR_SET_PDEATHSIG, SIGRTMIN);
+}
 
 void set_variable(std::vector<std::string>& environment, const std::string& variable) {
   const std::string name = variable.substr(0, variable.find('=') + 1);
@@ -79,6 +95,7 @@ class Back {
       : options_(options), start_(std::move(start)), server_(options.ranks), labels_(STDERR_FILENO) {}
 
   int run() {
+    end_some_time_after_the_front();
     ::setpgid(0, 0);  // what the terminal sends to its foreground reaches the front, which passes it on
     adopt_orphans();
     if (const Status started = start_job(); !started.ok()) {
@@ -96,17 +113,20 @@ class Back {
 
  private:
   Status start_job() {
-    auto signals = open_signals();
+    auto signals = open_signals(Stops::included);
     if (!signals) return signals.status();
     signals_ = *std::move(signals);
     const auto per_rank = static_cast<std::size_t>(options_.label ? 3 : 1);
-    descriptors_ = want_descriptors(static_cast<std::size_t>(options_.ranks) * per_rank + kOwnDescriptors);
+    want_descriptors(static_cast<std::size_t>(options_.ranks) * per_rank + kOwnDescriptors);
     nothing_ = os::Descriptor(::open("/dev/null", O_RDWR | O_CLOEXEC));
     // Held, so that in every rank the number is free for its socket.
     place_ = os::Descriptor(::fcntl(nothing_.number(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
     if (!place_.valid()) return Status(Code::system, fmt::format("cannot open /dev/null: {}", std::strerror(errno)));
     GRAPNEL_TRY(server_.open());
-    for (int rank = 0; rank < options_.ranks; ++rank) GRAPNEL_TRY(start_rank(rank));
+    for (int rank = 0; rank < options_.ranks; ++rank) {
+      if (front_is_gone()) end_without_front();
+      GRAPNEL_TRY(start_rank(rank));
+    }
     labels_.start();
     return {};
   }
@@ -122,8 +142,7 @@ class Back {
     start.launcher = socket->number();
     start.launcher_number = place_.number();
     start.kept = start_.kept;
-    start.descriptors = descriptors_;
-    start.mask = start_.mask;
+    start.descriptors = start_.descriptors;
     Labels::Pipes pipes;
     if (options_.label) {
       auto added = labels_.add_rank();
@@ -142,15 +161,23 @@ class Back {
     ::poll(entries.data(), entries.size(), job.sleep_ms());
     if (entries[1].revents != 0) end_without_front();
     if (entries[2].revents != 0) server_.serve();
-    // Signals that the front was sent and has passed on.
-    while (const auto signal = next_signal(signals_)) {
-      if (*signal != SIGCHLD) job.on_signal(*signal);
-    }
+    while (const auto signal = next_signal(signals_)) on_signal(job, *signal);
     const std::vector<Ranks::End> ends = ranks_.collect();
     for (const Ranks::End& end : ends) server_.hear_out(end.rank);
     if (const auto request = server_.take_abort()) job.on_abort(*request);
     for (const Ranks::End& end : ends) job.on_rank_end(end);
     job.on_time();
+  }
+
+  // What the front was sent and has passed on. A signal that asks for something of the launcher itself is answered here
+  // and does not reach the ranks.
+  static void on_signal(Job& job, int signal) {
+    if (signal != SIGCHLD) job.on_signal(signal);
+  }
+
+  bool front_is_gone() const {
+    pollfd entry{start_.front.number(), POLLIN, 0};
+    return ::poll(&entry, 1, 0) > 0;
   }
 
   void tell_counts() const {
@@ -185,7 +212,6 @@ class Back {
   os::Descriptor signals_;
   os::Descriptor nothing_;
   os::Descriptor place_;
-  rlim_t descriptors_ = 0;  ///< the ranks' soft limit
   PmiServer server_;
   Labels labels_;
   Ranks ranks_;

@@ -4,7 +4,7 @@
 // one says so, kills what is left of the job and cleans up.
 #pragma once
 
-#include <signal.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <string>
@@ -19,9 +19,9 @@ struct BackStart {
   std::string program;   ///< path
   os::Descriptor front;  ///< its end is the front's end; the verdict goes into it
   pid_t front_process = 0;
-  int input = 0;          ///< rank 0's standard input
-  sigset_t mask{};        ///< the ranks' signal mask
-  std::vector<int> kept;  ///< descriptors that the ranks have, too
+  int input = 0;           ///< rank 0's standard input
+  std::vector<int> kept;   ///< descriptors that the ranks have, too
+  rlim_t descriptors = 0;  ///< their soft limit of open files
 };
 
 /// The body of the second process; the answer is its exit code.

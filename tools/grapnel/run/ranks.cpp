@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +17,8 @@
 
 namespace grapnel::tool {
 namespace {
+
+constexpr int kExec_ms = 60'000;
 
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
@@ -69,7 +73,9 @@ void close_the_launchers(const Ranks::Start& start) {
     limit.rlim_cur = start.descriptors;
     ::setrlimit(RLIMIT_NOFILE, &limit);
   }
-  ::sigprocmask(SIG_SETMASK, &start.mask, nullptr);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
   // The p variant for scripts without a first line "#!"; the path holds a slash, so nothing is searched.
   ::execvpe(start.path.c_str(), arguments, environment);
   const int error = errno;
@@ -83,7 +89,11 @@ Status Ranks::start(const Start& start) {
   const std::vector<char*> arguments = pointers_to(start.arguments);
   const std::vector<char*> environment = pointers_to(start.environment);
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return Status(Code::system, std::strerror(errno));
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return Status(Code::system, fmt::format("cannot make a pipe to start rank {}: {} (ulimit -n; the launcher holds one "
+                                            "descriptor per rank, three with --label)",
+                                            processes_.size(), std::strerror(errno)));
+  }
   const os::Descriptor from_child(ends[0]);
   os::Descriptor to_parent(ends[1]);
 
@@ -96,6 +106,11 @@ Status Ranks::start(const Start& start) {
   ::setpgid(process, process);  // here too: a signal may be due before the child gets there
   to_parent.reset();
   processes_.push_back(process);
+  pollfd executed{from_child.number(), POLLIN, 0};
+  if (::poll(&executed, 1, kExec_ms) == 0) {
+    return Status(Code::timed_out, fmt::format("{} has not begun to run within {} s (a file system that hangs?)",
+                                               start.path, kExec_ms / 1000));
+  }
   int error = 0;
   ssize_t got = -1;
   do {

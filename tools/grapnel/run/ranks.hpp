@@ -4,7 +4,6 @@
 // as it would from a terminal. The kernel kills a rank when the process that forked it dies.
 #pragma once
 
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -29,7 +28,6 @@ class Ranks {
     int launcher_number = -1;  ///< and the descriptor that this becomes
     std::vector<int> kept;     ///< descriptors of the launcher's own start that the ranks have, too; ascending
     rlim_t descriptors = 0;    ///< the soft limit of open files
-    sigset_t mask{};
   };
   struct End {
     int rank;
@@ -37,7 +35,8 @@ class Ranks {
   };
 
   /// Starts the next rank; from the main thread only (the kernel ties the death signal to the thread that forked).
-  /// Errors: system, when it cannot be forked or executed.
+  /// No signal is blocked in a rank; those that were ignored at the launcher's start stay so (nohup), but for SIGCHLD.
+  /// Errors: system, when it cannot be forked or executed; timed_out.
   Status start(const Start& start);
 
   /// Those that ended since the last call; those killed by a signal first, because exits are mostly their consequence.
