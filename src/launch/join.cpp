@@ -3,16 +3,35 @@
 
 #include <string>
 
+#include "launch/identity_claim.hpp"
 #include "launch/launch.hpp"
 #include "launch/launcher_signs.hpp"
+#include "launch/node_launch.hpp"
 #include "launch/pmi1_launch.hpp"
 #include "launch/pmix_launch.hpp"
 #include "launch/single_launch.hpp"
+#include "os/standard_descriptors.hpp"
 
 namespace grapnel::launch {
+namespace {
+
+// A program that a rank of a running job has started (system(), say) inherits all that names the rank, and is not it.
+bool is_started_by_the_rank(const LauncherSigns& signs) {
+  const auto holder = IdentityClaim().take(signs);
+  if (!holder || !holder->started_us) return false;
+  tell(fmt::format("process {}, which has started this one, is a rank of a running job; this one is a job of its own",
+                   holder->process));
+  return true;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Launch>> join(const base::Config& config, os::Host& host) {
+  os::fill_standard_descriptors();
   const LauncherSigns signs = LauncherSigns::now();
+  if (is_started_by_the_rank(signs)) return join_single(config, host);
+  // First: an MPI that a rank has started may have left variables of PMIx, of a server of its own.
+  if (signs.offers_grapnel_run()) return join_pmi1(config, host);
   if (signs.offers_pmix()) return join_pmix(config, host);
   if (signs.offers_pmi1()) return join_pmi1(config, host);
   // Silence about a launcher that cannot be used would make every rank a job of its own.

@@ -1,6 +1,7 @@
 #include "launch/launcher_signs.hpp"
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -69,7 +70,16 @@ bool LauncherSigns::offers_pmi1() const {
   return descriptor && number("PMI_RANK") && number("PMI_SIZE") && is_socket(*descriptor);
 }
 
+bool LauncherSigns::offers_grapnel_run() const {
+  const auto descriptor = number("PMI_FD");
+  const auto file = text("GRAPNEL_RUN_SOCKET");
+  struct stat about {};
+  return descriptor && file && offers_pmi1() && ::fstat(*descriptor, &about) == 0 &&
+         *file == std::to_string(about.st_ino);
+}
+
 std::optional<LauncherSigns::Launcher> LauncherSigns::launcher() const {
+  if (offers_grapnel_run()) return Launcher{"grapnel run", number("PMI_SIZE").value_or(0)};
   if (const auto ranks = number("OMPI_COMM_WORLD_SIZE")) return Launcher{"Open MPI's mpirun", *ranks};
   if (text("PMI_FD") || text("PMI_PORT") || text("PMI_RANK")) {
     return Launcher{"an mpiexec that speaks PMI-1 (MPICH's hydra)", number("PMI_SIZE").value_or(0)};

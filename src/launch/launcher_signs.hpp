@@ -23,10 +23,13 @@ class LauncherSigns {
   /// Nothing where the variable is missing or no whole number.
   std::optional<int> number(const char* variable) const;
 
-  /// PMIx: `grapnel run`, Open MPI's mpirun, prterun, srun --mpi=pmix.
+  /// PMIx: Open MPI's mpirun, prterun, srun --mpi=pmix.
   bool offers_pmix() const;
-  /// PMI-1 over an inherited socket: MPICH's hydra. True only while that descriptor is open.
+  /// PMI-1 over an inherited socket: `grapnel run`, MPICH's hydra. True only while that descriptor is open.
   bool offers_pmi1() const;
+  /// PMI-1 of `grapnel run`: the socket is the one that it gave to this process, and not one with the same number of a
+  /// launcher that `grapnel run` started.
+  bool offers_grapnel_run() const;
 
   struct Launcher {
     std::string name;

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "base/log.hpp"
 
@@ -82,7 +83,7 @@ void Liveness::watch() {
   base::log_set_identity("watch");
   while (!sleep_until_news()) {
     for (Peer& peer : peers_) {
-      if (peer.connection.valid() && take_news(peer)) after_death(peer.rank);
+      if (std::exchange(peer.has_news, false) && take_news(peer)) after_death(peer.rank);
     }
   }
 }
@@ -96,6 +97,10 @@ bool Liveness::sleep_until_news() {
   }
   // EINTR looks like news about nothing: the caller looks and comes back.
   ::poll(entries.data(), entries.size(), kForever);
+  auto entry = entries.begin() + 3;
+  for (Peer& peer : peers_) {
+    if (peer.connection.valid()) peer.has_news = (entry++)->revents != 0;
+  }
   if (is_raised(stop_)) return true;
   if (entries[2].revents != 0) after_hang_up();
   if (is_raised(launcher_gone_)) after_launcher();

@@ -57,6 +57,7 @@ class Liveness {
     Rank rank{};
     os::Connection connection;
     bool said_goodbye = false;
+    bool has_news = false;  ///< the last look found something on the connection
   };
   /// The launcher's socket, where there is one of which a hang-up may be its end.
   struct LauncherSocket {

@@ -53,6 +53,11 @@ void tell(std::string_view text) {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
+Status NodeLaunch::claim_identity() {
+  const auto holder = claim_.take(LauncherSigns::now());
+  return holder ? identity_is_taken(*holder) : Status();
+}
+
 Status NodeLaunch::meet(const base::Config& config, Rank me, int size) {
   rank_ = me;
   auto doors = Doors::open();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/codec.hpp"
+#include "launch/identity_claim.hpp"
 #include "launch/launch.hpp"
 #include "launch/node_link.hpp"
 
@@ -48,6 +49,9 @@ class NodeLaunch : public Launch {
  protected:
   explicit NodeLaunch(os::Host& host) : host_(host) {}
 
+  /// From now on this process is the rank. Errors: unavailable, where another process is.
+  Status claim_identity();
+
   /// Collective over the job: everybody's introduction by publish, fence and lookup, which must work by now; then node
   /// map, node memory and pool.
   Status meet(const base::Config& config, Rank me, int size);
@@ -70,6 +74,7 @@ class NodeLaunch : public Launch {
   [[noreturn]] void leave_after(int exit_code, const std::function<void()>& tell_launcher);
 
   os::Host& host_;
+  IdentityClaim claim_;  ///< until the job is left
   std::unique_ptr<NodeLink> link_;
   std::unique_ptr<Liveness> liveness_;  ///< once `watch` has succeeded
 

@@ -6,6 +6,7 @@
 
 #include "base/codec.hpp"
 #include "base/log.hpp"
+#include "launch/greetings.hpp"
 #include "os/identity.hpp"
 
 namespace grapnel::launch {
@@ -17,7 +18,7 @@ constexpr std::uint64_t kLook_ns = 200 * base::kMillisecond_ns;
 constexpr std::uint64_t kFullBox_ns = base::kMillisecond_ns;
 constexpr std::uint64_t kNodeMemoryTag = ~std::uint64_t{0};
 
-enum class Kind : std::uint64_t { hello = 1, propose, answer, settle };
+enum class Kind : std::uint64_t { propose = 1, answer, settle };
 
 struct Packet {
   Kind kind;
@@ -76,24 +77,13 @@ Result<std::unique_ptr<NodeLink>> NodeLink::join(os::Host& host, Plan plan, Door
 Status NodeLink::meet() { return leads() ? gather_members() : greet_leader(); }
 
 Status NodeLink::gather_members() {
-  const std::uint64_t end_ns = host_.now_ns() + kStartUp_ns;
-  std::vector<Rank> missing;
+  std::vector<Rank> others;
   for (const Neighbour& neighbour : plan_.ranks) {
-    if (neighbour.rank != plan_.me) missing.push_back(neighbour.rank);
+    if (neighbour.rank != plan_.me) others.push_back(neighbour.rank);
   }
-  while (!missing.empty()) {
-    const std::uint64_t now_ns = host_.now_ns();
-    auto connection = doors_.listener.accept(end_ns > now_ns ? end_ns - now_ns : 0);
-    if (!connection) return about(missing.front(), connection.status());
-    const auto hello = receive_packet(*connection, Kind::hello);
-    const auto member = std::find(missing.begin(), missing.end(), static_cast<Rank>(hello ? hello->second : 0));
-    if (!hello || hello->first != plan_.job_secret || member == missing.end()) {
-      base::log_warn("a stranger (process {}) at the node's door was turned away", connection->peer_pid());
-      continue;
-    }
-    peers_.push_back({*member, std::move(*connection), false});
-    missing.erase(member);
-  }
+  auto members = Greetings(host_, doors_.listener, plan_.job_secret, std::move(others)).gather(kStartUp_ns);
+  if (!members) return members.status();
+  for (Greetings::Member& member : *members) peers_.push_back({member.rank, std::move(member.connection), false});
   return {};
 }
 
@@ -101,8 +91,8 @@ Status NodeLink::greet_leader() {
   const Neighbour& leader = plan_.ranks.front();
   auto connection = os::Connection::connect(leader.listener_name, kStartUp_ns);
   if (!connection) return about(leader.rank, connection.status());
-  const Packet hello{Kind::hello, plan_.job_secret, static_cast<std::uint64_t>(plan_.me)};
-  if (const Status sent = send_packet(*connection, hello); !sent.ok()) return about(leader.rank, sent);
+  const Status sent = greet(*connection, plan_.job_secret, plan_.me, kStartUp_ns);
+  if (!sent.ok()) return about(leader.rank, sent);
   peers_.push_back({leader.rank, std::move(*connection), false});
   return {};
 }

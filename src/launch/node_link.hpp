@@ -5,7 +5,7 @@
 // and gets the node memory's descriptor through its mailbox. Then the leader proposes addresses for the segment pool
 // until one is free in everybody. The connections stay open: they are the liveness connections (liveness.hpp).
 //
-//   member → leader   hello   (secret, rank)
+//   member → leader   hello   (secret, rank: greetings.hpp)
 //   leader → member   node memory by mailbox
 //   leader → members  propose (base, bytes)          once per candidate
 //   member → leader   answer  (1: reserved, 0: taken)

@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint64_t kAnswer_ns = 60 * base::kSecond_ns;  // a launcher of thousands of ranks, on a busy machine
 constexpr std::uint64_t kGoodbye_ns = base::kSecond_ns;
 constexpr int kLook_ms = 100;
+constexpr std::size_t kLongestWhy = 2048;  // bytes of an abort's message; the launcher's lines are bounded
 
 Status connection_ended() {
   return Status(Code::peer_dead,
@@ -47,6 +48,8 @@ Status Pmi1Client::greet() {
   if (!code || !version || *code != 0 || *version != 1) {
     return Status(Code::unavailable, "the launcher at PMI_FD speaks another version than PMI-1");
   }
+  extended_ = init->fields.count("grapnel") != 0;
+  if (extended_) return {};  // none of the rest is asked for
   const auto limits = ask("cmd=get_maxes\n", "maxes", kAnswer_ns, no_health);
   if (!limits) return limits.status();
   const auto key_room = limits->number("keylen_max");
@@ -93,13 +96,51 @@ void Pmi1Client::finalize() {
   [[maybe_unused]] const auto answer = ask("cmd=finalize\n", "finalize_ack", kGoodbye_ns, [] { return Status(); });
 }
 
-void Pmi1Client::abort(int exit_code) {
-  [[maybe_unused]] const Status sent = send(fmt::format("cmd=abort exitcode={}\n", exit_code));
+void Pmi1Client::abort(int exit_code, std::string_view why) {
+  std::string line = fmt::format("cmd=abort exitcode={}", exit_code);
+  if (extended_) line += " grapnel_why=" + to_base64(std::as_bytes(std::span(why.substr(0, kLongestWhy))));
+  [[maybe_unused]] const Status sent = send(line + "\n");
+}
+
+Status Pmi1Client::join() {
+  return ask("cmd=grapnel_join\n", "grapnel_joined", kAnswer_ns, [] { return Status(); }).status();
+}
+
+Status Pmi1Client::leave() {
+  return ask("cmd=grapnel_leave\n", "grapnel_left", kAnswer_ns, [] { return Status(); }).status();
+}
+
+Result<std::optional<Pmi1Table>> Pmi1Client::fence(ByteView published, int ranks, const Health& health) {
+  if (published.size() > kPmi1MostPublished) {
+    return Status(Code::invalid_argument, fmt::format("{} bytes are published for one fence; the limit is {}",
+                                                      published.size(), kPmi1MostPublished));
+  }
+  const std::string line = fmt::format("cmd=grapnel_fence bytes={}\n", published.size());
+  GRAPNEL_TRY(send(line, {reinterpret_cast<const char*>(published.data()), published.size()}));
+  const auto answer = read_answer("grapnel_fenced", 0, health);
+  if (!answer) return answer.status();
+  const auto bytes = answer->number("bytes");
+  if (!bytes) return bytes.status();
+  if (*bytes == 0) return std::optional<Pmi1Table>();
+  if (*bytes < 0 || files_.empty()) {
+    const auto words = answer->text("msg");
+    return Status(Code::system, fmt::format("the launcher cannot pass on what was published: {}",
+                                            words ? *words : "its answer brings no file"));
+  }
+  const os::Descriptor file = std::move(files_.front());
+  files_.pop_front();
+  auto table = Pmi1Table::open(file, static_cast<std::size_t>(*bytes), ranks);
+  if (!table) return table.status();
+  return std::optional<Pmi1Table>(*std::move(table));
 }
 
 Result<Pmi1Message> Pmi1Client::ask(const std::string& line, const char* expected, std::uint64_t timeout_ns,
                                     const Health& health) {
   GRAPNEL_TRY(send(line));
+  return read_answer(expected, timeout_ns, health);
+}
+
+Result<Pmi1Message> Pmi1Client::read_answer(const char* expected, std::uint64_t timeout_ns, const Health& health) {
   const auto text = read_line(timeout_ns, health);
   if (!text) return text.status();
   auto answer = parse_pmi1(*text);
@@ -110,7 +151,13 @@ Result<Pmi1Message> Pmi1Client::ask(const std::string& line, const char* expecte
   return answer;
 }
 
-Status Pmi1Client::send(std::string_view bytes) {
+Status Pmi1Client::send(std::string_view line, std::string_view bytes) {
+  const std::scoped_lock lock(sending_);
+  GRAPNEL_TRY(send_all(line));
+  return send_all(bytes);
+}
+
+Status Pmi1Client::send_all(std::string_view bytes) {
   // Blocking, but a line or two always fit: the launcher reads each before its answer.
   while (!bytes.empty()) {
     const ssize_t count = ::send(socket_.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -138,12 +185,33 @@ Result<std::string> Pmi1Client::read_line(std::uint64_t timeout_ns, const Health
     }
     pollfd entry{socket_.number(), POLLIN, 0};
     if (::poll(&entry, 1, kLook_ms) <= 0) continue;
-    char piece[4096];
-    const ssize_t count = ::recv(socket_.number(), piece, sizeof piece, MSG_DONTWAIT);
-    if (count == 0 || (count < 0 && errno == ECONNRESET)) return connection_ended();
-    if (count < 0 && errno != EINTR && errno != EAGAIN) return socket_failure("reading from");
-    if (count > 0) unread_.append(piece, static_cast<std::size_t>(count));
+    GRAPNEL_TRY(read_some());
   }
+}
+
+Status Pmi1Client::read_some() {
+  char piece[4096];
+  iovec part{piece, sizeof piece};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const ssize_t count = ::recvmsg(socket_.number(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (count == 0 || (count < 0 && errno == ECONNRESET)) return connection_ended();
+  if (count < 0) return errno == EINTR || errno == EAGAIN ? Status() : socket_failure("reading from");
+  unread_.append(piece, static_cast<std::size_t>(count));
+  const cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+    int number = -1;
+    std::memcpy(&number, CMSG_DATA(header), sizeof number);
+    files_.emplace_back(number);
+  }
+  if ((message.msg_flags & MSG_CTRUNC) != 0) {
+    return Status(Code::system, "a file that the launcher passed cannot be taken: too many open files (ulimit -n)");
+  }
+  return {};
 }
 
 }  // namespace grapnel::launch

@@ -10,16 +10,28 @@
 //   4. the client has a copy of the descriptor, so that MPI_Finalize cannot leave it a number that means something
 //      else.
 //
+// The server of `grapnel run` announces requests of its own (`grapnel=1` in its answer to `init`; no other launcher
+// does):
+//   cmd=grapnel_join, cmd=grapnel_leave   this process joins a job, leaves it in order
+//   cmd=grapnel_fence bytes=N, N bytes    a barrier that also exchanges what was published since the last one; the
+//                                         answer brings the values of all ranks in one sealed file (pmi1_table.hpp)
+//   cmd=abort … grapnel_why=BASE64        the message, for the launcher to print
+// so a fence is one request of each rank, whatever the number of ranks.
+//
 // Threads: one at a time, but for `abort` and `number`. MPI_Init and MPI_Finalize count as calls.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "grapnel/status.hpp"
 #include "launch/pmi1_protocol.hpp"
+#include "launch/pmi1_table.hpp"
 #include "os/descriptor.hpp"
 #include "os/host.hpp"
 
@@ -44,8 +56,18 @@ class Pmi1Client {
   Status barrier(const Health& health);
   /// The last request; the launcher closes the connection. Waits a moment for its answer.
   void finalize();
-  /// Tells the launcher to end the job. Any thread; no answer.
-  void abort(int exit_code);
+  /// Tells the launcher to end the job. Any thread; no answer. `why` is for the server of `grapnel run` alone.
+  void abort(int exit_code, std::string_view why = {});
+
+  /// The launcher is `grapnel run`: the next three can be asked for.
+  bool extended() const { return extended_; }
+  /// This process joins a job (leaves it in order): until it has left, its end is a death.
+  Status join();
+  Status leave();
+  /// Collective: a barrier, after which everybody has what the `ranks` ranks published; nothing where nobody did.
+  /// Errors: invalid_argument (more than kPmi1MostPublished), and those of the other requests.
+  Result<std::optional<Pmi1Table>> fence(ByteView published, int ranks, const Health& health);
+
   /// For poll(): a hang-up there is the launcher's end, or MPI_Finalize.
   int number() const { return socket_.number(); }
 
@@ -55,15 +77,23 @@ class Pmi1Client {
   /// Sends a line and reads the answer, which must be of the command `expected`. timeout 0: none.
   Result<Pmi1Message> ask(const std::string& line, const char* expected, std::uint64_t timeout_ns,
                           const Health& health);
-  Status send(std::string_view bytes);
+  Result<Pmi1Message> read_answer(const char* expected, std::uint64_t timeout_ns, const Health& health);
+  /// All of both, with nothing of another thread between.
+  Status send(std::string_view line, std::string_view bytes = {});
+  Status send_all(std::string_view bytes);
   Result<std::string> read_line(std::uint64_t timeout_ns, const Health& health);
+  /// What has come, into `unread_` and `files_`.
+  Status read_some();
 
   os::Host& host_;
   os::Descriptor socket_;
   std::string store_;
   std::size_t key_limit_ = 0;
   std::size_t value_limit_ = 0;
+  bool extended_ = false;
   std::string unread_;
+  std::deque<os::Descriptor> files_;  ///< came with the lines
+  std::mutex sending_;
 };
 
 }  // namespace grapnel::launch

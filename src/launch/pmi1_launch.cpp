@@ -68,6 +68,7 @@ class ProcessConnection {
   void say_finalize() {
     if (::getpid() != owner_ || mpi_took_over()) return;
     if (open_jobs_ == 0) return client_->finalize();
+    if (client_->extended()) return;  // the launcher knows that the job was not left, and speaks itself
     if (!last_words_.empty()) tell(last_words_);
     // The launcher kills at once. By then the words must have been passed on: this rank's, or another's that speaks.
     os::Word never{0};
@@ -88,7 +89,12 @@ class Pmi1Launch final : public NodeLaunch {
  public:
   explicit Pmi1Launch(os::Host& host) : NodeLaunch(host) {}
   ~Pmi1Launch() override {
-    if (liveness_ && health().ok()) {
+    if (client_ != nullptr && client_->extended()) {
+      // Where the start failed, or the job is this rank alone, nobody waits for it: its end is no death.
+      const bool alone = !joined_ || size_ == 1;
+      if (alone && !left_) [[maybe_unused]]
+        const Status left = client_->leave();
+    } else if (liveness_ && health().ok()) {
       announce();
       ProcessConnection::of_this_process().set_last_words(
           fmt::format("rank {} ended without leaving the job; the job ends", me_));
@@ -100,24 +106,34 @@ class Pmi1Launch final : public NodeLaunch {
     const LauncherSigns signs = LauncherSigns::now();
     const auto descriptor = signs.number("PMI_FD");
     me_ = signs.number("PMI_RANK").value_or(-1);
-    const int size = signs.number("PMI_SIZE").value_or(0);
-    if (!descriptor || me_ < 0 || me_ >= size) {
+    size_ = signs.number("PMI_SIZE").value_or(0);
+    if (!descriptor || me_ < 0 || me_ >= size_) {
       return Status(Code::unavailable, "the variables PMI_FD, PMI_RANK and PMI_SIZE name no rank of a job");
     }
+    GRAPNEL_TRY(claim_identity());
     auto& connection = ProcessConnection::of_this_process();
     const auto client = connection.client(*descriptor);
     if (!client) return client.status();
     client_ = *client;
     job_ = connection.next_job();
-    GRAPNEL_TRY(meet(config, static_cast<Rank>(me_), size));
-    GRAPNEL_TRY(watch([this](const std::string& why) { end_job(1, why); }, {client_->number(), mpi_took_over}));
+    if (client_->extended()) {
+      GRAPNEL_TRY(client_->join());
+      left_ = false;
+    }
+    GRAPNEL_TRY(meet(config, static_cast<Rank>(me_), size_));
+    GRAPNEL_TRY(watch([this](const std::string& why) { end_job(1, why, why); }, {client_->number(), mpi_took_over}));
     connection.joined();
+    joined_ = true;
     return {};
   }
 
-  std::string description() const override { return "pmi-1 (mpiexec)"; }
+  std::string description() const override { return client_->extended() ? "pmi-1 (grapnel run)" : "pmi-1 (mpiexec)"; }
 
   Status publish(std::string_view key, ByteView value) override {
+    if (client_->extended()) {
+      published_.put_string(std::as_bytes(std::span(key))).put_string(value);
+      return {};
+    }
     const auto entries = pmi1_entries(value, client_->value_limit());
     if (!entries) return entries.status();
     for (std::size_t i = 0; i < entries->size(); ++i) {
@@ -129,17 +145,17 @@ class Pmi1Launch final : public NodeLaunch {
   }
 
   Status fence() override {
-    Status passed = client_->barrier([this] { return well(); });
+    Status passed = client_->extended() ? exchange() : client_->barrier([this] { return well(); });
     // Where MPI has the connection, its end is no death.
     return passed.ok() || mpi_took_over() ? passed : death_or(std::move(passed));
   }
 
   Result<Bytes> lookup(Rank rank, std::string_view key) override {
+    if (client_->extended()) return look_into_tables(rank, key);
     const auto first_entry = entry(rank, key, 0);
     if (!first_entry) {
       if (first_entry.status().code() != Code::invalid_argument) return first_entry.status();
-      return Status(Code::invalid_argument,
-                    fmt::format("rank {} has published nothing under \"{}\"", static_cast<int>(rank), key));
+      return nothing(rank, key);
     }
     const auto first = pmi1_first(*first_entry);
     if (!first) return unreadable(rank, key);
@@ -155,7 +171,7 @@ class Pmi1Launch final : public NodeLaunch {
   }
 
   [[noreturn]] void abort(int exit_code, const std::string& why) override {
-    end_job(exit_code, announce_abort() ? fmt::format("rank {}: {}", me_, why) : std::string());
+    end_job(exit_code, announce_abort() ? fmt::format("rank {}: {}", me_, why) : std::string(), why);
   }
 
   Status finalize() override {
@@ -165,7 +181,9 @@ class Pmi1Launch final : public NodeLaunch {
     GRAPNEL_TRY(fence());
     liveness_.reset();
     ProcessConnection::of_this_process().left();
-    return {};
+    left_ = true;
+    claim_.release();
+    return client_->extended() ? client_->leave() : Status();
   }
 
  private:
@@ -182,16 +200,48 @@ class Pmi1Launch final : public NodeLaunch {
                                              static_cast<int>(rank), key));
   }
 
-  /// Ends the job with `line` as its message, or silently where it is empty: then another rank speaks.
-  [[noreturn]] void end_job(int exit_code, const std::string& line) {
+  // One request, whatever the number of ranks.
+  Status exchange() {
+    const Bytes mine = published_.take();
+    published_ = {};
+    auto table = client_->fence(mine, size_, [this] { return well(); });
+    if (!table) return table.status();
+    if (*table) tables_.push_back(std::move(**table));
+    return {};
+  }
+
+  Result<Bytes> look_into_tables(Rank rank, std::string_view key) const {
+    if (static_cast<int>(rank) < 0 || static_cast<int>(rank) >= size_) return nothing(rank, key);
+    for (auto table = tables_.rbegin(); table != tables_.rend(); ++table) {
+      const auto found = table->find(rank, key);
+      if (!found) return found.status();
+      if (*found) return Bytes((*found)->begin(), (*found)->end());
+    }
+    return nothing(rank, key);
+  }
+
+  static Status nothing(Rank rank, std::string_view key) {
+    return Status(Code::invalid_argument,
+                  fmt::format("rank {} has published nothing under \"{}\"", static_cast<int>(rank), key));
+  }
+
+  /// Ends the job with `line` as its message, or silently where it is empty: then another rank speaks. `grapnel run`
+  /// prints `why` with the rank itself.
+  [[noreturn]] void end_job(int exit_code, const std::string& line, const std::string& why) {
     if (line.empty()) ::_exit(exit_code);
-    tell(line + "; the job ends");
-    leave_after(exit_code, [this, exit_code] { client_->abort(exit_code); });
+    const bool launcher_speaks = client_->extended() && why != describe_death(kLauncherGone);
+    if (!launcher_speaks) tell(line + "; the job ends");
+    leave_after(exit_code, [&] { client_->abort(exit_code, why); });
   }
 
   Pmi1Client* client_ = nullptr;
   int me_ = 0;
+  int size_ = 0;
   unsigned job_ = 0;
+  bool joined_ = false;            ///< what `start` does has been done
+  bool left_ = true;               ///< the launcher knows of no job that this process is in
+  base::Encoder published_;        ///< (key, value) pairs since the last fence
+  std::vector<Pmi1Table> tables_;  ///< of the fences at which something was published
 };
 
 }  // namespace

@@ -130,6 +130,7 @@ class PmixLaunch final : public NodeLaunch {
   }
 
   Status start(const base::Config& config) {
+    GRAPNEL_TRY(claim_identity());
     GRAPNEL_TRY(connect());
     GRAPNEL_TRY(meet(config, static_cast<Rank>(me_.rank), job_size_));
     GRAPNEL_TRY(watch([this](const std::string& why) { end_job(1, why, why); }));
@@ -187,6 +188,7 @@ class PmixLaunch final : public NodeLaunch {
     GRAPNEL_TRY(fence());
     stop_watching();
     initialized_ = false;
+    claim_.release();
     const auto code = PMIx_Finalize(nullptr, 0);
     return code == PMIX_SUCCESS ? Status() : pmix_failure("leaving the job", code);
   }
@@ -240,12 +242,10 @@ class PmixLaunch final : public NodeLaunch {
     liveness_.reset();
   }
 
-  /// Ends the job with `line` as its message, or silently where it is empty. `grapnel run` prints `why` with the rank
-  /// itself.
+  /// Ends the job with `line` as its message, or silently where it is empty.
   [[noreturn]] void end_job(int exit_code, const std::string& line, const std::string& why) {
     if (line.empty()) ::_exit(exit_code);
-    const bool launcher_speaks = launcher_ == "grapnel run" && why != describe_death(kLauncherGone);
-    if (!launcher_speaks) tell(line + "; the job ends");
+    tell(line + "; the job ends");
     leave_after(exit_code, [&] { PMIx_Abort(exit_code, why.c_str(), nullptr, 0); });
   }
 

@@ -2,12 +2,15 @@
 // behave in one way and wait there for what the test does to it.
 //
 //   check                       all of it; "probe ok" from every rank
+//   start                       joins and leaves
+//   descriptors                 "descriptors RANK COUNT SOCKETS NUMBER,NUMBER,…" of what it was started with, and start
 //   stay sleep|compute|fence|health   "ready RANK PID", then that for ever (health: until it fails, then sleep)
 //   exit RANK CODE              that rank exits after joining, without leaving the job; the others sleep
 //   abort RANK CODE             that rank aborts the job; the others sleep
 //   crowded MASK,MASK,…         as check, but rank i has used the addresses of the i-th mask's candidates for the pool
 //                               before it joins; "pool RANK NUMBER" says which candidate was agreed on
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -27,8 +30,8 @@ using Pools = std::vector<std::unique_ptr<grapnel::os::AddressPool>>;
 // Bit i of this rank's mask: something of the program lies in the i-th range that a job may agree on.
 Pools crowd(const std::string& masks) {
   using grapnel::os::AddressPool;
-  const char* rank = std::getenv("PMIX_RANK");
-  grapnel::probe::need(rank != nullptr, "PMIX_RANK");
+  const char* rank = std::getenv("PMI_RANK");
+  grapnel::probe::need(rank != nullptr, "PMI_RANK");
   std::istringstream list(masks);
   std::string mask;
   for (int i = 0; i <= std::atoi(rank); ++i) std::getline(list, mask, ',');
@@ -43,6 +46,21 @@ Pools crowd(const std::string& masks) {
   return taken;
 }
 
+void tell_descriptors() {
+  int count = 0, sockets = 0;
+  std::string numbers;
+  for (int number = 0; number < 4096; ++number) {
+    struct stat about {};
+    if (::fstat(number, &about) != 0) continue;
+    ++count;
+    sockets += S_ISSOCK(about.st_mode) ? 1 : 0;
+    numbers += fmt::format("{}{}", numbers.empty() ? "" : ",", number);
+  }
+  const char* const rank = std::getenv("PMI_RANK");
+  grapnel::probe::say_line(
+      fmt::format("descriptors {} {} {} {}", rank != nullptr ? rank : "-", count, sockets, numbers));
+}
+
 void tell_pool(grapnel::launch::Launch& launch) {
   const auto bases = grapnel::os::AddressPool::candidate_bases();
   const auto found = std::find(bases.begin(), bases.end(), launch.pool().base());
@@ -54,6 +72,7 @@ void tell_pool(grapnel::launch::Launch& launch) {
 int main(int argc, char** argv) {
   using namespace grapnel;
   const std::string word = argc > 1 ? argv[1] : "check";
+  if (word == "descriptors") tell_descriptors();
   const Pools crowded = word == "crowded" && argc > 2 ? crowd(argv[2]) : Pools();
   const auto host = os::make_real_host();
   const auto config = base::Config::from_environment();
@@ -66,7 +85,7 @@ int main(int argc, char** argv) {
     probe::end_badly(launch, word == "abort", std::atoi(argv[2]), std::atoi(argv[3]));
   }
   if (word == "crowded") tell_pool(launch);
-  probe::check(launch);
+  if (word != "start" && word != "descriptors") probe::check(launch);
   probe::need(launch.finalize(), "finalize");
   return 0;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "at_start.hpp"
 #include "info.hpp"
 #include "run/options.hpp"
 
@@ -41,6 +42,7 @@ CLI::App* add_run(CLI::App& app, grapnel::tool::RunOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  grapnel::tool::set_right_what_was_inherited();
   CLI::App app{"Grapnel: one-sided communication and shared memory for clusters", "grapnel"};
   app.set_version_flag("--version", GRAPNEL_VERSION);
   app.require_subcommand(1);

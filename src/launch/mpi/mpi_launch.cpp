@@ -11,6 +11,7 @@
 
 #include "launch/mpi/mpi_store.hpp"
 #include "launch/node_launch.hpp"
+#include "os/standard_descriptors.hpp"
 
 namespace grapnel::launch {
 namespace {
@@ -56,6 +57,8 @@ class MpiLaunch final : public NodeLaunch {
     GRAPNEL_TRY(check_mpi());
     GRAPNEL_TRY(check_communicator(comm));
     GRAPNEL_TRY(store_.open(comm));
+    // For a program that this rank starts and that does not call MPI. MPI itself knows its ranks: no claim, no error.
+    static_cast<void>(claim_.take(LauncherSigns::now()));
     library_ = library_name();
     GRAPNEL_TRY(meet(config, static_cast<Rank>(store_.rank()), store_.size()));
     return watch([this](const std::string& why) { end_job(1, why); });
@@ -89,6 +92,7 @@ class MpiLaunch final : public NodeLaunch {
     // The watcher stays until everybody is here: a death before that must still end the job.
     if (mpi_lives()) GRAPNEL_TRY(fence());
     liveness_.reset();
+    claim_.release();
     return mpi_lives() ? store_.close() : Status();
   }
 
@@ -109,6 +113,7 @@ class MpiLaunch final : public NodeLaunch {
 }  // namespace
 
 Result<std::unique_ptr<Launch>> join_mpi(MPI_Comm comm, const base::Config& config, os::Host& host) {
+  os::fill_standard_descriptors();
   auto launch = std::make_unique<MpiLaunch>(host);
   if (Status status = launch->start(comm, config); !status.ok()) return status;
   return std::unique_ptr<Launch>(std::move(launch));

@@ -3,28 +3,48 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <span>
 #include <string_view>
 
 #include "base/codec.hpp"
+#include "run/inherited.hpp"
 #include "run/job.hpp"
 #include "run/labels.hpp"
 #include "run/message.hpp"
-#include "run/pmix_server.hpp"
+#include "run/pmi_server.hpp"
 #include "run/process_tree.hpp"
 #include "run/ranks.hpp"
-#include "run/session_directory.hpp"
 #include "run/signals.hpp"
 
 namespace grapnel::tool {
 namespace {
 
 constexpr double kDrain_s = 2;
+constexpr std::size_t kOwnDescriptors = 32;  // of the launcher itself
+constexpr unsigned kAfterTheFront_s = 15;
+
+// This process ends the job in order when the front is gone (end_without_front). Should it be stuck somewhere, the kernel
+// ends it a while later, and the ranks with it.
+void end_some_time_after_the_front() {
+  ::signal(SIGRTMIN, [](int) { ::alarm(kAfterTheFront_s); });
+  sigset_t both;
+  sigemptyset(&both);
+  sigaddset(&both, SIGRTMIN);
+  sigaddset(&both, SIGALRM);
+  ::sigprocmask(SIG_UNBLOCK, &both, nullptr);
+  ::signal(SIGALRM, SIG_DFL);
+  ::prctl(PR_SET_PDEATHSIG, SIGRTMIN);
+}
 
 void set_variable(std::vector<std::string>& environment, const std::string& variable) {
   const std::string name = variable.substr(0, variable.find('=') + 1);
@@ -37,27 +57,45 @@ void set_variable(std::vector<std::string>& environment, const std::string& vari
   environment.push_back(variable);
 }
 
-Result<std::vector<std::string>> environment_for(int rank, const RunOptions& options, PmixServer& server) {
+// The launcher may itself run inside a job of another launcher: none of that one's variables may reach ours.
+bool of_an_outer_job(std::string_view variable) {
+  const auto begins = [&](std::string_view with) { return variable.substr(0, with.size()) == with; };
+  return (begins("PMIX_") && !begins("PMIX_MCA_")) || begins("PMI_") || begins("OMPI_COMM_WORLD_") ||
+         begins("MPI_LOCAL");
+}
+
+std::vector<std::string> environment_for(int rank, const RunOptions& options, int socket, ino_t socket_file) {
   std::vector<std::string> environment;
-  for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
-  auto added = server.environment_of(rank);
-  if (!added) return added.status();
-  for (const std::string& variable : *added) set_variable(environment, variable);
-  // For whoever must know that there are others but does not speak PMIx (launch/launcher_signs.hpp).
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (!of_an_outer_job(*variable)) environment.emplace_back(*variable);
+  }
+  environment.push_back(fmt::format("PMI_FD={}", socket));
+  environment.push_back(fmt::format("PMI_RANK={}", rank));
+  environment.push_back(fmt::format("PMI_SIZE={}", options.ranks));
+  // Which launcher it is, also for a program that does not use PMI-1 (launch/launcher_signs.hpp).
   set_variable(environment, fmt::format("GRAPNEL_RUN_RANKS={}", options.ranks));
+  set_variable(environment, fmt::format("GRAPNEL_RUN_SOCKET={}", socket_file));
   if (options.nodes > 0) set_variable(environment, fmt::format("GRAPNEL_NODES={}", options.nodes));
   return environment;
+}
+
+ino_t file_of(const os::Descriptor& descriptor) {
+  struct stat about {};
+  return ::fstat(descriptor.number(), &about) == 0 ? about.st_ino : 0;
+}
+
+bool debugging() {
+  const char* const level = std::getenv("GRAPNEL_LOG");
+  return level != nullptr && std::string_view(level) == "debug";
 }
 
 class Back {
  public:
   Back(const RunOptions& options, BackStart start)
-      : options_(options),
-        start_(std::move(start)),
-        errors_(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)),
-        labels_(errors_.number()) {}
+      : options_(options), start_(std::move(start)), server_(options.ranks), labels_(STDERR_FILENO) {}
 
   int run() {
+    end_some_time_after_the_front();
     ::setpgid(0, 0);  // what the terminal sends to its foreground reaches the front, which passes it on
     adopt_orphans();
     if (const Status started = start_job(); !started.ok()) {
@@ -65,45 +103,46 @@ class Back {
       clean_up();
       return 1;
     }
-    Job job(ranks_, *server_, options_.timeout_s,
+    Job job(ranks_, server_, options_.timeout_s,
             [this](const std::string& why, int exit_code) { tell_front(why, exit_code); });
     while (!job.is_over()) serve(job);
     clean_up();
+    tell_counts();
     return job.exit_code();
   }
 
  private:
   Status start_job() {
-    signals_ = open_signals();
-    GRAPNEL_TRY(create_session_directory(start_.session_directory));
-    auto server = PmixServer::start(options_.ranks, start_.session_directory);
-    if (!server) return server.status();
-    server_ = std::move(*server);
+    auto signals = open_signals(Stops::included);
+    if (!signals) return signals.status();
+    signals_ = *std::move(signals);
+    const auto per_rank = static_cast<std::size_t>(options_.label ? 3 : 1);
+    want_descriptors(static_cast<std::size_t>(options_.ranks) * per_rank + kOwnDescriptors);
     nothing_ = os::Descriptor(::open("/dev/null", O_RDWR | O_CLOEXEC));
-    silence_library();
-    for (int rank = 0; rank < options_.ranks; ++rank) GRAPNEL_TRY(start_rank(rank));
+    // Held, so that in every rank the number is free for its socket.
+    place_ = os::Descriptor(::fcntl(nothing_.number(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+    if (!place_.valid()) return Status(Code::system, fmt::format("cannot open /dev/null: {}", std::strerror(errno)));
+    GRAPNEL_TRY(server_.open());
+    for (int rank = 0; rank < options_.ranks; ++rank) {
+      if (front_is_gone()) end_without_front();
+      GRAPNEL_TRY(start_rank(rank));
+    }
     labels_.start();
     return {};
   }
 
-  // The PMIx library reports every client that dies in mid-sentence on stderr; the user gets our one line instead.
-  void silence_library() {
-    const char* log = std::getenv("GRAPNEL_LOG");
-    if (log != nullptr && std::string_view(log) == "debug") return;
-    say_through(errors_.number());
-    ::dup2(nothing_.number(), STDERR_FILENO);
-  }
-
   Status start_rank(int rank) {
-    auto environment = environment_for(rank, options_, *server_);
-    if (!environment) return environment.status();
+    auto socket = server_.add_rank();
+    if (!socket) return socket.status();
     Ranks::Start start;
     start.path = start_.program;
     start.arguments = options_.command;
-    start.environment = std::move(*environment);
+    start.environment = environment_for(rank, options_, place_.number(), file_of(*socket));
     start.input = rank == 0 ? start_.input : nothing_.number();
-    start.errors = errors_.number();
-    start.mask = start_.mask;
+    start.launcher = socket->number();
+    start.launcher_number = place_.number();
+    start.kept = start_.kept;
+    start.descriptors = start_.descriptors;
     Labels::Pipes pipes;
     if (options_.label) {
       auto added = labels_.add_rank();
@@ -115,22 +154,40 @@ class Back {
     return ranks_.start(start);
   }
 
-  // One sleep and what it brought. Abort requests come before ends: the rank that asked ends right after.
+  // One sleep and what it brought. What a rank has asked comes before its end.
   void serve(Job& job) {
     std::array<pollfd, 3> entries{
-        {{signals_.number(), POLLIN, 0}, {start_.front.number(), POLLIN, 0}, {server_->abort_event(), POLLIN, 0}}};
+        {{signals_.number(), POLLIN, 0}, {start_.front.number(), POLLIN, 0}, {server_.number(), POLLIN, 0}}};
     ::poll(entries.data(), entries.size(), job.sleep_ms());
     if (entries[1].revents != 0) end_without_front();
-    if (const auto request = server_->take_abort()) job.on_abort(*request);
-    while (const auto signal = next_signal(signals_)) {
-      if (*signal != SIGCHLD) job.on_signal(*signal);
-    }
-    for (const Ranks::End& end : ranks_.collect()) job.on_rank_end(end);
+    if (entries[2].revents != 0) server_.serve();
+    while (const auto signal = next_signal(signals_)) on_signal(job, *signal);
+    const std::vector<Ranks::End> ends = ranks_.collect();
+    for (const Ranks::End& end : ends) server_.hear_out(end.rank);
+    if (const auto request = server_.take_abort()) job.on_abort(*request);
+    for (const Ranks::End& end : ends) job.on_rank_end(end);
     job.on_time();
   }
 
-  // PMIx 4.2.2's server can crash when ranks die during a fence (seen with mpirun; openpmix issue 1122 and prrte issue
-  // 109 look alike). Should it take this process along, the front has the message and the exit code.
+  // What the front was sent and has passed on. A signal that asks for something of the launcher itself is answered here
+  // and does not reach the ranks.
+  static void on_signal(Job& job, int signal) {
+    if (signal != SIGCHLD) job.on_signal(signal);
+  }
+
+  bool front_is_gone() const {
+    pollfd entry{start_.front.number(), POLLIN, 0};
+    return ::poll(&entry, 1, 0) > 0;
+  }
+
+  void tell_counts() const {
+    if (!debugging()) return;
+    const PmiServer::Counts& counts = server_.counts();
+    say(fmt::format("the server had {} requests from {} ranks, {} at most from one, and {} fences", counts.messages,
+                    options_.ranks, counts.most_of_a_rank, counts.fences));
+  }
+
+  // Should this process be killed after it has decided, the front has the message and the exit code.
   void tell_front(const std::string& why, int exit_code) const {
     base::Encoder verdict;
     verdict.put(exit_code).put_bytes(std::as_bytes(std::span(why)));
@@ -148,15 +205,14 @@ class Back {
   void clean_up() {
     kill_descendants({});
     labels_.drain(kDrain_s);
-    remove_session_directory(start_.session_directory);
   }
 
   const RunOptions& options_;
   BackStart start_;
-  os::Descriptor errors_;  ///< what was stderr at start
   os::Descriptor signals_;
   os::Descriptor nothing_;
-  std::unique_ptr<PmixServer> server_;
+  os::Descriptor place_;
+  PmiServer server_;
   Labels labels_;
   Ranks ranks_;
 };

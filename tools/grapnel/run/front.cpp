@@ -15,14 +15,15 @@
 
 #include "base/codec.hpp"
 #include "run/back.hpp"
+#include "run/inherited.hpp"
 #include "run/message.hpp"
 #include "run/process_tree.hpp"
-#include "run/session_directory.hpp"
 #include "run/signals.hpp"
 
 namespace grapnel::tool {
 namespace {
 
+constexpr std::size_t kOwnDescriptors = 32;
 constexpr std::size_t kLongestVerdict = 4096;  // a longer message is cut
 
 // A terminal's input for rank 0, which is not in the terminal's foreground and may not read it itself.
@@ -71,7 +72,11 @@ class TerminalInput {
 
 class Front {
  public:
-  explicit Front(const RunOptions& options) : options_(options), spared_(children()) {}
+  explicit Front(const RunOptions& options)
+      : options_(options),
+        spared_(children()),
+        kept_(inherited_descriptors()),
+        descriptors_(want_descriptors(kOwnDescriptors)) {}
 
   int run(const std::string& program) {
     if (const Status started = start_back(program); !started.ok()) {
@@ -86,18 +91,24 @@ class Front {
   Status start_back(const std::string& program) {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-      return Status(Code::system, fmt::format("cannot make a pair of sockets: {}", std::strerror(errno)));
+      return Status(Code::system, fmt::format("cannot make a pair of sockets: {} (the launcher needs {} descriptors: "
+                                              "ulimit -n)",
+                                              std::strerror(errno), kOwnDescriptors));
     }
-    BackStart start{program, session_directory_, os::Descriptor(ends[0]), ::getpid(), terminal_.open(), {}};
+    BackStart start{program, os::Descriptor(ends[0]), ::getpid(), terminal_.open(), kept_, descriptors_};
     back_end_ = os::Descriptor(ends[1]);
-    block_signals(start.mask);
-    signals_ = open_signals();
+    block_signals();
+    auto signals = open_signals(Stops::apart);
+    if (!signals) return signals.status();
+    signals_ = *std::move(signals);
+    GRAPNEL_TRY(stops_.open());
     adopt_orphans();
     back_ = ::fork();
     if (back_ < 0) return Status(Code::system, fmt::format("cannot fork: {}", std::strerror(errno)));
     if (back_ == 0) {
       back_end_.reset();
       signals_.reset();
+      stops_ = StopRequests();
       terminal_.forget_writer();
       ::_exit(run_back(options_, std::move(start)));
     }
@@ -106,16 +117,22 @@ class Front {
   }
 
   void serve() {
-    std::array<pollfd, 3> entries{
-        {{signals_.number(), POLLIN, 0}, terminal_.entry(), {told_ ? -1 : back_end_.number(), POLLIN, 0}}};
+    std::array<pollfd, 4> entries{{{signals_.number(), POLLIN, 0},
+                                   terminal_.entry(),
+                                   {told_ ? -1 : back_end_.number(), POLLIN, 0},
+                                   {stops_.number(), POLLIN, 0}}};
     // A terminal may take us to its foreground without a signal: look again now and then while it has not.
     const bool background = ::isatty(STDIN_FILENO) != 0 && entries[1].fd < 0;
     ::poll(entries.data(), entries.size(), background ? 1000 : -1);
     if (entries[1].revents != 0) terminal_.pass_on();
     if (entries[2].revents != 0) take_verdict();
+    if (stops_.pending()) {
+      ::kill(back_, SIGTSTP);
+      stops_.stop();
+    }
+    // Every one of them is passed on as it is; what it means is the second process's to decide (Back::on_signal).
     while (const auto signal = next_signal(signals_)) {
       if (*signal != SIGCHLD) ::kill(back_, *signal);
-      if (*signal == SIGTSTP) ::raise(SIGSTOP);
     }
   }
 
@@ -139,16 +156,17 @@ class Front {
       say(fmt::format("the job's server (process {}) {}; the job ends", back_, end_words(back_status_)));
     }
     kill_descendants(spared_);
-    remove_session_directory(session_directory_);
     return verdict_.value_or(exit_code_of(back_status_));
   }
 
   const RunOptions& options_;
   const std::set<pid_t> spared_;  ///< children that a shell left us when it became us by exec
-  const std::string session_directory_ = name_session_directory();
+  const std::vector<int> kept_;
+  const rlim_t descriptors_;  ///< the soft limit of open files that the ranks get
   TerminalInput terminal_;
   os::Descriptor back_end_;
   os::Descriptor signals_;
+  StopRequests stops_;
   pid_t back_ = -1;
   int back_status_ = 0;
   bool told_ = false;  ///< nothing more will come from the back

@@ -14,13 +14,13 @@ namespace {
 constexpr std::chrono::milliseconds kLastWords{100};
 constexpr std::chrono::seconds kTermToKill{1};
 constexpr std::chrono::seconds kMissed{1};
-constexpr std::chrono::milliseconds kLookEvery{100};  // where one is missing: the library tells when ranks join
+constexpr std::chrono::milliseconds kLookEvery{100};  // where one may be missing
 constexpr std::chrono::seconds kUserSignalToKill{5};
 constexpr int kTimeLimitExit = 124;  // as timeout(1)
 
 }  // namespace
 
-Job::Job(Ranks& ranks, const PmixServer& server, double timeout_s, Tell tell)
+Job::Job(Ranks& ranks, const PmiServer& server, double timeout_s, Tell tell)
     : ranks_(ranks), server_(server), timeout_s_(timeout_s), tell_(std::move(tell)) {
   if (timeout_s > 0) {
     time_limit_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_s));
@@ -37,19 +37,31 @@ void Job::on_rank_end(const Ranks::End& end_of_rank) {
   } else if (server_.is_in_job(end_of_rank.rank)) {
     end(fmt::format("rank {} exited with code 0 but did not leave the job; the job ends", end_of_rank.rank), 1,
         kLastWords);
-  } else if (!server_.has_joined(end_of_rank.rank)) {
-    missing_ = end_of_rank.rank;
+  } else {
+    ended_ = end_of_rank.rank;
+    if (!server_.has_joined(end_of_rank.rank)) missing_ = end_of_rank.rank;
   }
 }
 
-void Job::look_for_the_missing() {
-  if (missing_ < 0 || !server_.anybody_in_job()) return missed_since_.reset();
-  if (!missed_since_) missed_since_ = Clock::now();
-  if (Clock::now() - *missed_since_ < kMissed) return;
-  end(fmt::format("rank {} exited with code 0 and never joined the job that others are in; the job ends", missing_), 1);
+std::string Job::hindrance() const {
+  if (missing_ >= 0 && server_.anybody_in_job()) {
+    return fmt::format("rank {} exited with code 0 and never joined the job that others are in", missing_);
+  }
+  if (!server_.anybody_waits()) return {};
+  if (server_.broken() >= 0) {
+    return fmt::format("rank {} lost its connection to the launcher, and others wait for it", server_.broken());
+  }
+  return ended_ >= 0 ? fmt::format("rank {} exited with code 0 while others wait for it", ended_) : std::string();
 }
 
-void Job::on_abort(const PmixServer::AbortRequest& request) {
+void Job::look_for_the_missing() {
+  const std::string why = hindrance();
+  if (why.empty()) return missed_since_.reset();
+  if (!missed_since_) missed_since_ = Clock::now();
+  if (Clock::now() - *missed_since_ >= kMissed) end(why + "; the job ends", 1);
+}
+
+void Job::on_abort(const PmiServer::AbortRequest& request) {
   const std::string why = request.why.empty() ? "" : ": " + request.why;
   end(fmt::format("rank {} aborted the job{}", request.rank, why),
       request.exit_code != 0 ? request.exit_code & 0xff : 1);
@@ -99,7 +111,8 @@ int Job::sleep_ms() const {
   for (const auto& one : {terminate_at_, kill_at_}) {
     if (one) next = next ? std::min(*next, *one) : *one;
   }
-  if (missing_ >= 0 && !ending_) next = std::min(next.value_or(Clock::time_point::max()), Clock::now() + kLookEvery);
+  const bool may_be_missed = missing_ >= 0 || ended_ >= 0 || server_.broken() >= 0;
+  if (may_be_missed && !ending_) next = std::min(next.value_or(Clock::time_point::max()), Clock::now() + kLookEvery);
   if (!next) return -1;
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*next - Clock::now()).count() + 1;
   return static_cast<int>(std::clamp<decltype(left)>(left, 0, 60'000));

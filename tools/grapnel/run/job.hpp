@@ -2,7 +2,8 @@
 //
 //   - the first rank that fails (exit code, signal, or an end without leaving the job) ends it with one line;
 //   - so does a rank that ended well and never joined the job, where others have been in it for a second since: they
-//     wait for it at their start;
+//     wait for it at their start; one that ended well while others wait for it in a fence; and one whose connection the
+//     server has closed because of what it sent;
 //   - so does a rank that asks to abort, the time limit, and a signal from the user that ended a rank;
 //   - ending: SIGTERM to all, SIGKILL a second later; when a rank died SIGTERM comes a tenth of a second later, so that
 //     the others can say what they waited for (docs/locks.md);
@@ -15,7 +16,7 @@
 #include <optional>
 #include <string>
 
-#include "run/pmix_server.hpp"
+#include "run/pmi_server.hpp"
 #include "run/ranks.hpp"
 
 namespace grapnel::tool {
@@ -25,10 +26,10 @@ class Job {
   /// Why the job ends and with which exit code; once, before any rank is ended.
   using Tell = std::function<void(const std::string& why, int exit_code)>;
 
-  Job(Ranks& ranks, const PmixServer& server, double timeout_s, Tell tell);
+  Job(Ranks& ranks, const PmiServer& server, double timeout_s, Tell tell);
 
   void on_rank_end(const Ranks::End& end);
-  void on_abort(const PmixServer::AbortRequest& request);
+  void on_abort(const PmiServer::AbortRequest& request);
   void on_signal(int signal);
   /// After every sleep: does what is due.
   void on_time();
@@ -41,17 +42,22 @@ class Job {
  private:
   using Clock = std::chrono::steady_clock;
 
+  /// Others wait, now and for a second since, for a rank that cannot come.
   void look_for_the_missing();
   void end(const std::string& message, int exit_code, Clock::duration last_words = {});
 
   Ranks& ranks_;
-  const PmixServer& server_;
+  const PmiServer& server_;
   const double timeout_s_;
   const Tell tell_;
   bool ending_ = false;
   int exit_code_ = 0;
   int user_signal_ = 0;
+  /// Why a fence of the others cannot be passed, if there is one. Empty: nothing known.
+  std::string hindrance() const;
+
   int missing_ = -1;  ///< a rank that ended well and never joined; −1: none
+  int ended_ = -1;    ///< a rank that ended well
   std::optional<Clock::time_point> missed_since_;
   std::optional<Clock::time_point> time_limit_;
   std::optional<Clock::time_point> terminate_at_, kill_at_;

@@ -7,18 +7,27 @@
 #include <cstring>
 
 namespace grapnel::tool {
-namespace {
-
-int message_descriptor = STDERR_FILENO;
-
-}  // namespace
-
-void say_through(int descriptor) { message_descriptor = descriptor; }
-
 void say(std::string_view text) {
   const std::string line = fmt::format("grapnel run: {}\n", text);
   // A message that cannot be written has nowhere to be reported.
-  [[maybe_unused]] const auto written = ::write(message_descriptor, line.data(), line.size());
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+std::string printable(std::string_view text) {
+  std::string clean(text);
+  for (std::size_t i = 0; i < clean.size(); ++i) {
+    const auto c = static_cast<unsigned char>(clean[i]);
+    // In UTF-8, C2 80 to C2 9F are control characters, too; the byte alone is one in Latin-1.
+    const bool second_set =
+        c >= 0x80 && c < 0xa0 &&
+        (i == 0 || static_cast<unsigned char>(text[i - 1]) == 0xc2 || static_cast<unsigned char>(text[i - 1]) < 0x80);
+    if (c == '\n' || c == '\t' || c == '\r') {
+      clean[i] = ' ';
+    } else if (c < 0x20 || c == 0x7f || second_set) {
+      clean[i] = '?';
+    }
+  }
+  return clean;
 }
 
 std::string signal_words(int signal) {

@@ -9,8 +9,9 @@ namespace grapnel::tool {
 /// "grapnel run: text" on stderr in one write, so that lines of ranks do not mix in.
 void say(std::string_view text);
 
-/// From now on messages go to this descriptor instead of 2.
-void say_through(int descriptor);
+/// `text` with a ? in the place of each control character: what a rank sends reaches a terminal as text and as no
+/// more. Newlines and tabs become spaces; characters beyond ASCII stay.
+std::string printable(std::string_view text);
 
 /// "signal 9 (Killed)".
 std::string signal_words(int signal);

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +18,8 @@
 namespace grapnel::tool {
 namespace {
 
+constexpr int kExec_ms = 60'000;
+
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
@@ -23,8 +27,34 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   return pointers;
 }
 
+// Without the flag that closes it at exec.
 void put_in_place(int from, int to) {
-  if (from != to) ::dup2(from, to);
+  if (from != to) {
+    ::dup2(from, to);
+  } else {
+    ::fcntl(from, F_SETFD, 0);
+  }
+}
+
+// What the launcher opened for itself, whatever flags it has: all but the first three, the rank's socket, and what the
+// launcher had been given.
+void close_the_launchers(const Ranks::Start& start) {
+  unsigned first = STDERR_FILENO + 1;
+  const auto close_up_to = [&](int kept) {
+    const auto next = static_cast<unsigned>(kept);
+    if (next > first) ::close_range(first, next - 1, CLOSE_RANGE_CLOEXEC);
+    if (next >= first) first = next + 1;
+  };
+  bool socket_is_due = start.launcher_number >= 0;
+  for (const int kept : start.kept) {
+    if (socket_is_due && start.launcher_number < kept) {
+      close_up_to(start.launcher_number);
+      socket_is_due = false;
+    }
+    close_up_to(kept);
+  }
+  if (socket_is_due) close_up_to(start.launcher_number);
+  ::close_range(first, ~0U, CLOSE_RANGE_CLOEXEC);
 }
 
 // In the child of a process with threads: nothing but system calls until exec.
@@ -36,7 +66,16 @@ void put_in_place(int from, int to) {
   put_in_place(start.input, STDIN_FILENO);
   put_in_place(start.output, STDOUT_FILENO);
   put_in_place(start.errors, STDERR_FILENO);
-  ::sigprocmask(SIG_SETMASK, &start.mask, nullptr);
+  if (start.launcher >= 0) put_in_place(start.launcher, start.launcher_number);
+  close_the_launchers(start);
+  rlimit limit{};
+  if (start.descriptors > 0 && ::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = start.descriptors;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+  }
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
   // The p variant for scripts without a first line "#!"; the path holds a slash, so nothing is searched.
   ::execvpe(start.path.c_str(), arguments, environment);
   const int error = errno;
@@ -50,7 +89,11 @@ Status Ranks::start(const Start& start) {
   const std::vector<char*> arguments = pointers_to(start.arguments);
   const std::vector<char*> environment = pointers_to(start.environment);
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return Status(Code::system, std::strerror(errno));
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return Status(Code::system, fmt::format("cannot make a pipe to start rank {}: {} (ulimit -n; the launcher holds one "
+                                            "descriptor per rank, three with --label)",
+                                            processes_.size(), std::strerror(errno)));
+  }
   const os::Descriptor from_child(ends[0]);
   os::Descriptor to_parent(ends[1]);
 
@@ -63,6 +106,11 @@ Status Ranks::start(const Start& start) {
   ::setpgid(process, process);  // here too: a signal may be due before the child gets there
   to_parent.reset();
   processes_.push_back(process);
+  pollfd executed{from_child.number(), POLLIN, 0};
+  if (::poll(&executed, 1, kExec_ms) == 0) {
+    return Status(Code::timed_out, fmt::format("{} has not begun to run within {} s (a file system that hangs?)",
+                                               start.path, kExec_ms / 1000));
+  }
   int error = 0;
   ssize_t got = -1;
   do {

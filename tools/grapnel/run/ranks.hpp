@@ -4,7 +4,7 @@
 // as it would from a terminal. The kernel kills a rank when the process that forked it dies.
 #pragma once
 
-#include <signal.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <optional>
@@ -24,7 +24,10 @@ class Ranks {
     int input = -1;                        ///< descriptors that become 0, 1 and 2
     int output = 1;
     int errors = 2;
-    sigset_t mask{};
+    int launcher = -1;         ///< its end of the socket to the launcher,
+    int launcher_number = -1;  ///< and the descriptor that this becomes
+    std::vector<int> kept;     ///< descriptors of the launcher's own start that the ranks have, too; ascending
+    rlim_t descriptors = 0;    ///< the soft limit of open files
   };
   struct End {
     int rank;
@@ -32,7 +35,8 @@ class Ranks {
   };
 
   /// Starts the next rank; from the main thread only (the kernel ties the death signal to the thread that forked).
-  /// Errors: system, when it cannot be forked or executed.
+  /// No signal is blocked in a rank; those that were ignored at the launcher's start stay so (nohup), but for SIGCHLD.
+  /// Errors: system, when it cannot be forked or executed; timed_out.
   Status start(const Start& start);
 
   /// Those that ended since the last call; those killed by a signal first, because exits are mostly their consequence.

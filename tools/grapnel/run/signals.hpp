@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "grapnel/status.hpp"
 #include "os/descriptor.hpp"
 
 namespace grapnel::tool {
@@ -15,12 +16,30 @@ sigset_t forwarded_signals();
 /// Ends the job, where the ranks let it: INT, TERM, HUP, QUIT.
 bool asks_to_end(int signal);
 
-/// Blocks the forwarded signals, SIGCHLD, SIGPIPE and the terminal's stop signals; `before` gets the mask until now,
-/// for the ranks.
-void block_signals(sigset_t& before);
+/// The stop that a terminal asks for is apart: it must stay pending until the launcher is ready to stop. A continue that
+/// comes before then takes it away again, in the kernel, so that stop and continue cannot pass each other.
+class StopRequests {
+ public:
+  /// Errors: system.
+  Status open();
+  /// For poll(): readable while a stop is asked for.
+  int number() const { return signals_.number(); }
+  bool pending() const;
+  /// Stops this process until it is continued, if the stop is still asked for. Where no shell could continue it (an
+  /// orphaned process group) the kernel ignores the request, and so does this.
+  void stop() const;
 
-/// The blocked ones and SIGCHLD arrive here. One per process: it belongs to who created it.
-os::Descriptor open_signals();
+ private:
+  os::Descriptor signals_;
+};
+
+/// Blocks the forwarded signals, SIGCHLD, SIGPIPE and the terminal's stop signals.
+void block_signals();
+
+enum class Stops { included, apart };
+/// The blocked ones and SIGCHLD arrive here, but for SIGTSTP where stops are `apart`. One per process: it belongs to who
+/// created it. Errors: system.
+Result<os::Descriptor> open_signals(Stops stops);
 
 /// The next signal, if there is one.
 std::optional<int> next_signal(const os::Descriptor& signals);
