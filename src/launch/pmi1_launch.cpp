@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "launch/kept_open.hpp"
 #include "launch/launcher_signs.hpp"
 #include "launch/node_launch.hpp"
 #include "launch/pmi1_client.hpp"
@@ -110,7 +111,11 @@ class Pmi1Launch final : public NodeLaunch {
     client_ = *client;
     job_ = connection.next_job();
     GRAPNEL_TRY(meet(config, static_cast<Rank>(me_), size));
-    GRAPNEL_TRY(watch([this](const std::string& why) { end_job(1, why); }, {client_->number(), mpi_took_over}));
+    auto kept_open = KeptOpen::exchange(*this);
+    if (!kept_open) return kept_open.status();
+    kept_open_ = std::move(*kept_open);
+    GRAPNEL_TRY(watch([this](const std::string& why) { end_job(1, why); },
+                      {client_->number(), mpi_took_over, POLLRDHUP, kept_open_.active()}));
     connection.joined();
     return {};
   }
@@ -164,6 +169,7 @@ class Pmi1Launch final : public NodeLaunch {
     // The watcher stays until everybody is here: a death before that must still end the job.
     GRAPNEL_TRY(fence());
     liveness_.reset();
+    kept_open_.close();
     ProcessConnection::of_this_process().left();
     return {};
   }
@@ -192,6 +198,7 @@ class Pmi1Launch final : public NodeLaunch {
   Pmi1Client* client_ = nullptr;
   int me_ = 0;
   unsigned job_ = 0;
+  KeptOpen kept_open_;
 };
 
 }  // namespace
