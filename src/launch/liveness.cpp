@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::byte kGoodbye{'g'};
 constexpr int kForever = -1;
+constexpr std::uint64_t kKills_ns = 5 * base::kMillisecond_ns;
 
 // An eventfd that nobody reads stays readable: a flag that one can sleep on.
 void raise_flag(const os::Descriptor& flag) {
@@ -147,6 +148,8 @@ void Liveness::after_death(Rank rank) {
 
 // Before `dead` is written: what a waiter prints about a failed call would otherwise be the last output.
 void Liveness::speak_first(Rank rank) {
+  // The launcher's own SIGKILLs reach one rank after another: the ends that they cause are no cause.
+  interrupted_within(kKills_ns);
   if (speaks()) end_job_(describe_death(static_cast<std::uint32_t>(rank) + 1));
   interrupted_within(kFollow_ns);
   end_job_({});

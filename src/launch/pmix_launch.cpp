@@ -10,6 +10,7 @@
 //   2. A key carries the number of its job: PMIx 5 may answer with the older value of a key that was put twice.
 #include "launch/pmix_launch.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <pmix.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/log.hpp"
 #include "base/units.hpp"
 #include "launch/launcher_process.hpp"
 #include "launch/node_launch.hpp"
@@ -210,6 +212,7 @@ class PmixLaunch final : public NodeLaunch {
         watch([this](const std::string& why) { end_job(1, why, why); }, {launcher_process_.number(), {}, POLLIN}));
     Session::of_this_process().joined();
     joined_ = true;
+    warn_of_a_late_mpi();
     return Session::of_this_process().watch_server(*liveness_);
   }
 
@@ -280,6 +283,22 @@ class PmixLaunch final : public NodeLaunch {
     PMIX_LOAD_PROCID(&everybody, me_.nspace, PMIX_RANK_WILDCARD);
     launcher_ = launcher_name(everybody);
     return {};
+  }
+
+  // Open MPI 5.0 takes a PMIx that is open for opened by itself, and then asks it for a rank without a name.
+  void warn_of_a_late_mpi() const {
+    auto* const version = reinterpret_cast<int (*)(char*, int*)>(::dlsym(RTLD_DEFAULT, "MPI_Get_library_version"));
+    auto* const initialized = reinterpret_cast<int (*)(int*)>(::dlsym(RTLD_DEFAULT, "MPI_Initialized"));
+    char text[8192 + 1] = {};  // Open MPI's limit is 256, MPICH's 8192
+    int length = 0;
+    int started = 0;
+    if (me_.rank != 0 || version == nullptr || initialized == nullptr) return;
+    if (version(text, &length) != 0 || std::string_view(text).substr(0, 11) != "Open MPI v5") return;
+    if (initialized(&started) != 0 || started != 0) return;
+    base::log_warn(
+        "this program is linked with Open MPI 5, whose MPI_Init fails (\"local rank … Not found\") once a job was "
+        "joined "
+        "over PMIx: call MPI_Init before the runtime starts, or not at all");
   }
 
   void leave() {
