@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::byte kGoodbye{'g'};
 constexpr int kForever = -1;
+constexpr std::uint64_t kKills_ns = 5 * base::kMillisecond_ns;
 
 // An eventfd that nobody reads stays readable: a flag that one can sleep on.
 void raise_flag(const os::Descriptor& flag) {
@@ -91,7 +92,7 @@ void Liveness::watch() {
 bool Liveness::sleep_until_news() {
   // Of the launcher's socket the hang-up alone: what it says is for the thread that asked.
   std::vector<pollfd> entries = {
-      {stop_.number(), POLLIN, 0}, {launcher_gone_.number(), POLLIN, 0}, {launcher_.number, POLLRDHUP, 0}};
+      {stop_.number(), POLLIN, 0}, {launcher_gone_.number(), POLLIN, 0}, {launcher_.number, launcher_.events, 0}};
   for (const Peer& peer : peers_) {
     if (peer.connection.valid()) entries.push_back({peer.connection.number(), POLLIN, 0});
   }
@@ -109,7 +110,7 @@ bool Liveness::sleep_until_news() {
 
 void Liveness::after_hang_up() {
   launcher_.number = -1;
-  if (!launcher_.given_away()) launcher_is_gone();
+  if (!launcher_.given_away || !launcher_.given_away()) launcher_is_gone();
 }
 
 bool Liveness::take_news(Peer& peer) {
@@ -127,6 +128,7 @@ bool Liveness::take_news(Peer& peer) {
 }
 
 void Liveness::after_death(Rank rank) {
+  if (launcher_.names_no_rank) speak_first(rank);
   std::uint32_t none = 0;
   // Release, partner: the acquiring load of `health`.
   words_.dead.compare_exchange_strong(none, static_cast<std::uint32_t>(rank) + 1, std::memory_order_acq_rel);
@@ -147,6 +149,15 @@ void Liveness::after_death(Rank rank) {
     if (!told) interrupted_within(kFollow_ns);
     end_job_({});
   }
+}
+
+// Before `dead` is written: what a waiter prints about a failed call would otherwise be the last output.
+void Liveness::speak_first(Rank rank) {
+  // The launcher's own SIGKILLs reach one rank after another: the ends that they cause are no cause.
+  interrupted_within(kKills_ns);
+  if (speaks()) end_job_(describe_death(static_cast<std::uint32_t>(rank) + 1));
+  interrupted_within(kFollow_ns);
+  end_job_({});
 }
 
 void Liveness::after_launcher() {

@@ -8,7 +8,7 @@
 // After a death:
 //   1. the watcher writes the dead rank into node memory, where `health` reads it (waiters look every 250 ms at most),
 //      and lets the layers above say what it held (Launch::at_death);
-//   2. the launcher has kGrace_ns to end the job with its own message;
+//   2. the launcher has kGrace_ns to end the job with its own message (none where it names no rank: hydra);
 //   3. a process that still lives after that ends the job itself; per node one does so with a message, the others
 //      leave a little later without one.
 // When the launcher itself is gone there is nobody to wait for: one rank of rank 0's node says so and all leave.
@@ -17,6 +17,8 @@
 //   1. `dead` is written once (compare-and-swap from 0) and never again.
 //   2. Whoever turns `announced` from 0 to 1 is the one of the node that speaks.
 #pragma once
+
+#include <poll.h>
 
 #include <atomic>
 #include <cstdint>
@@ -59,10 +61,12 @@ class Liveness {
     bool said_goodbye = false;
     bool has_news = false;  ///< the last look found something on the connection
   };
-  /// The launcher's socket, where there is one of which a hang-up may be its end.
+  /// What ends with the launcher, where there is such a descriptor: its socket, which hangs up, or its pidfd.
   struct LauncherSocket {
     int number = -1;
-    std::function<bool()> given_away = {};  ///< another user of it may have closed it: a hang-up means nothing
+    std::function<bool()> given_away = {};  ///< another user of the socket may have closed it: a hang-up means nothing
+    short events = POLLRDHUP;               ///< poll's of the launcher's end; POLLIN for a pidfd
+    bool names_no_rank = false;             ///< kills the survivors without naming the dead rank: they speak first
   };
   /// Ends the whole job; `why` is empty where another rank tells it. Does not return.
   using EndJob = std::function<void(const std::string& why)>;
@@ -94,6 +98,8 @@ class Liveness {
   /// Takes what came in on one connection; true when its rank has died.
   bool take_news(Peer& peer);
   void after_death(Rank rank);
+  /// Ends the process.
+  void speak_first(Rank rank);
   void after_launcher();
   /// True when the stop was asked for, or the launcher lost, within the time.
   bool interrupted_within(std::uint64_t timeout_ns);

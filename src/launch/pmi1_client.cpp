@@ -57,9 +57,11 @@ Status Pmi1Client::greet() {
   if (!key_room) return key_room.status();
   if (!value_room) return value_room.status();
   constexpr int kMostRoom = static_cast<int>(kPmi1LongestLine / 4);  // of one line, with everything else in it
+  // hydra 4.2 states 1024 and aborts over its answer to a `get` once value and the words around it pass 1024.
+  constexpr int kMostValueRoom = 901;
   if (*key_room < 2 || *value_room < 2) return Status(Code::refused, "the launcher's PMI-1 store has no room");
   key_limit_ = static_cast<std::size_t>(std::min(*key_room, kMostRoom)) - 1;  // its limits count a closing zero
-  value_limit_ = static_cast<std::size_t>(std::min(*value_room, kMostRoom)) - 1;
+  value_limit_ = static_cast<std::size_t>(std::min(*value_room, kMostValueRoom)) - 1;
   const auto store = ask("cmd=get_my_kvsname\n", "my_kvsname", kAnswer_ns, no_health);
   if (!store) return store.status();
   auto name = store->text("kvsname");

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "launch/kept_open.hpp"
 #include "launch/launcher_signs.hpp"
 #include "launch/node_launch.hpp"
 #include "launch/pmi1_client.hpp"
@@ -121,7 +122,11 @@ class Pmi1Launch final : public NodeLaunch {
       left_ = false;
     }
     GRAPNEL_TRY(meet(config, static_cast<Rank>(me_), size_));
-    GRAPNEL_TRY(watch([this](const std::string& why) { end_job(1, why, why); }, {client_->number(), mpi_took_over}));
+    auto kept_open = KeptOpen::exchange(*this);
+    if (!kept_open) return kept_open.status();
+    kept_open_ = std::move(*kept_open);
+    GRAPNEL_TRY(watch([this](const std::string& why) { end_job(1, why, why); },
+                      {client_->number(), mpi_took_over, POLLRDHUP, kept_open_.active()}));
     connection.joined();
     joined_ = true;
     return {};
@@ -180,6 +185,7 @@ class Pmi1Launch final : public NodeLaunch {
     // The watcher stays until everybody is here: a death before that must still end the job.
     GRAPNEL_TRY(fence());
     liveness_.reset();
+    kept_open_.close();
     ProcessConnection::of_this_process().left();
     left_ = true;
     claim_.release();
@@ -242,6 +248,7 @@ class Pmi1Launch final : public NodeLaunch {
   bool left_ = true;               ///< the launcher knows of no job that this process is in
   base::Encoder published_;        ///< (key, value) pairs since the last fence
   std::vector<Pmi1Table> tables_;  ///< of the fences at which something was published
+  KeptOpen kept_open_;
 };
 
 }  // namespace

@@ -1,20 +1,31 @@
 // PMIx as a client: identity, exchange of values, the launcher's end, abort.
 //
-// PMIx's library holds the process's state; this file is the only place that talks to it. Its callbacks run on its own
-// thread and may not call it back: they only raise flags. The handler of a lost server gets its Liveness as PMIx's
-// "return object", so that no global is needed here.
+// PMIx's library holds the process's state; this file is the only place that calls it. Its callbacks run on its own
+// thread and may not call it back: they only raise flags.
+//
+// Invariants:
+//   1. A process opens its connection to the PMIx server once, and closes it at its exit. A rank that closes it at the
+//      end of a job ends every fence of the next job that another rank has already entered (PMIx counts it as a
+//      participant that is lost), and PMIx cannot be opened a second time for an MPI.
+//   2. A key carries the number of its job: PMIx 5 may answer with the older value of a key that was put twice.
 #include "launch/pmix_launch.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <pmix.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
+#include <vector>
 
+#include "base/log.hpp"
 #include "base/units.hpp"
+#include "launch/launcher_process.hpp"
 #include "launch/node_launch.hpp"
 
 namespace grapnel::launch {
@@ -72,24 +83,12 @@ Result<int> job_size_of(const pmix_proc_t& me) {
   return ranks;
 }
 
-// PMIx's thread, when the server's connection ends.
-void server_lost(std::size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t info[], std::size_t info_count,
-                 pmix_info_t[], std::size_t, pmix_event_notification_cbfunc_fn_t done, void* done_data) {
-  for (std::size_t i = 0; i < info_count; ++i) {
-    if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_RETURN_OBJECT)) {
-      static_cast<Liveness*>(info[i].value.data.ptr)->launcher_is_gone();
-    }
-  }
-  if (done != nullptr) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, done_data);
-}
-
 // What PMIx answers on its own thread. Shared: the one who asked may have stopped waiting.
 class Answer {
  public:
-  void give(pmix_status_t status, std::size_t handler) {
+  void give(pmix_status_t status) {
     const std::scoped_lock lock(mutex_);
     status_ = status;
-    handler_ = handler;
     given_ = true;
     here_.notify_all();
   }
@@ -99,24 +98,102 @@ class Answer {
     return here_.wait_for(lock, std::chrono::nanoseconds(kAnswer_ns), [this] { return given_; });
   }
   pmix_status_t status() const { return status_; }
-  std::size_t handler() const { return handler_; }
 
  private:
   std::mutex mutex_;
   std::condition_variable here_;
   bool given_ = false;
   pmix_status_t status_ = PMIX_ERR_TIMEOUT;
-  std::size_t handler_ = 0;
 };
 
 using SharedAnswer = std::shared_ptr<Answer>;
 
-void registered(pmix_status_t status, std::size_t handler, void* data) {
+void registered(pmix_status_t status, std::size_t, void* data) {
   const std::unique_ptr<SharedAnswer> answer(static_cast<SharedAnswer*>(data));
-  (*answer)->give(status, handler);
+  (*answer)->give(status);
 }
 
-void deregistered(pmix_status_t status, void* data) { registered(status, 0, data); }
+// The one connection of the process, for all jobs that it joins after one another.
+class Session {
+ public:
+  /// Never destroyed: exit handlers of other libraries may still end a job.
+  static Session& of_this_process() {
+    static auto* const session = new Session;
+    return *session;
+  }
+
+  Result<pmix_proc_t> open() {
+    const std::scoped_lock lock(mutex_);
+    if (!open_) {
+      if (const auto code = PMIx_Init(&me_, nullptr, 0); code != PMIX_SUCCESS) return no_server(code);
+      open_ = true;
+      owner_ = ::getpid();
+      std::atexit([] { of_this_process().close(); });
+    }
+    return me_;
+  }
+  unsigned next_job() { return jobs_++; }
+  /// Until the job has been left in order the end of the process is a death, also if its exit code is 0.
+  void joined() { ++open_jobs_; }
+  void left() { --open_jobs_; }
+
+  /// From now on `liveness` is notified when the server's connection ends, until `ignore`.
+  Status watch_server(Liveness& liveness) {
+    GRAPNEL_TRY(register_once());
+    const std::scoped_lock lock(watchers_mutex_);
+    watchers_.push_back(&liveness);
+    if (lost_) liveness.launcher_is_gone();  // between two jobs
+    return {};
+  }
+  void ignore(const Liveness& liveness) {
+    const std::scoped_lock lock(watchers_mutex_);
+    watchers_.erase(std::remove(watchers_.begin(), watchers_.end(), &liveness), watchers_.end());
+  }
+
+ private:
+  // Once for all jobs: each registration is a message to the server and back.
+  Status register_once() {
+    const std::scoped_lock lock(mutex_);
+    if (registered_) return {};
+    pmix_status_t lost = PMIX_ERR_LOST_CONNECTION;
+    const auto answer = std::make_shared<Answer>();
+    PMIx_Register_event_handler(&lost, 1, nullptr, 0, server_lost, registered, new SharedAnswer(answer));
+    if (!answer->wait() || answer->status() < 0) {
+      return pmix_failure("asking to be told of the launcher's end", answer->status());
+    }
+    registered_ = true;
+    return {};
+  }
+
+  // PMIx's thread, when the server's connection ends.
+  static void server_lost(std::size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t[], std::size_t, pmix_info_t[],
+                          std::size_t, pmix_event_notification_cbfunc_fn_t done, void* done_data) {
+    auto& session = of_this_process();
+    {
+      const std::scoped_lock lock(session.watchers_mutex_);
+      session.lost_ = true;
+      for (Liveness* liveness : session.watchers_) liveness->launcher_is_gone();
+    }
+    if (done != nullptr) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, done_data);
+  }
+
+  // A launcher that is told of an orderly end lets the ranks of other nodes wait for this one, so a rank that has not
+  // left its job closes nothing. A child that was forked without exec is not the rank.
+  void close() {
+    if (::getpid() == owner_ && open_jobs_ == 0) PMIx_Finalize(nullptr, 0);
+  }
+
+  std::mutex mutex_;
+  bool open_ = false;
+  bool registered_ = false;  ///< for the event of a lost server
+  pmix_proc_t me_{};
+  pid_t owner_ = 0;
+  std::atomic<unsigned> jobs_{0};  ///< ranks join jobs in the same order, so the number keeps their keys apart
+  std::atomic<int> open_jobs_{0};
+  std::mutex watchers_mutex_;
+  std::vector<Liveness*> watchers_;  ///< those of the jobs that are joined
+  bool lost_ = false;
+};
 
 class PmixLaunch final : public NodeLaunch {
  public:
@@ -124,18 +201,20 @@ class PmixLaunch final : public NodeLaunch {
 
   ~PmixLaunch() override {
     stop_watching();
-    // Who goes without `finalize` has died for the others. Told that it left in order, the launcher would let those of
-    // other nodes wait for it for ever.
-    if (initialized_ && !(joined_ && job_size_ > 1)) PMIx_Finalize(nullptr, 0);
+    if (joined_ && job_size_ == 1)
+      leave();  // a job of several has lost a rank: the session stays open (Session::close)
   }
 
   Status start(const base::Config& config) {
     GRAPNEL_TRY(claim_identity());
     GRAPNEL_TRY(connect());
     GRAPNEL_TRY(meet(config, static_cast<Rank>(me_.rank), job_size_));
-    GRAPNEL_TRY(watch([this](const std::string& why) { end_job(1, why, why); }));
+    GRAPNEL_TRY(
+        watch([this](const std::string& why) { end_job(1, why, why); }, {launcher_process_.number(), {}, POLLIN}));
+    Session::of_this_process().joined();
     joined_ = true;
-    return hear_of_the_servers_end();
+    warn_of_a_late_mpi();
+    return Session::of_this_process().watch_server(*liveness_);
   }
 
   std::string description() const override { return fmt::format("pmix ({})", launcher_); }
@@ -145,7 +224,7 @@ class PmixLaunch final : public NodeLaunch {
     given.type = PMIX_BYTE_OBJECT;
     given.data.bo.bytes = const_cast<char*>(reinterpret_cast<const char*>(value.data()));
     given.data.bo.size = value.size();
-    if (const auto code = PMIx_Put(PMIX_GLOBAL, std::string(key).c_str(), &given); code != PMIX_SUCCESS) {
+    if (const auto code = PMIx_Put(PMIX_GLOBAL, job_key(key).c_str(), &given); code != PMIX_SUCCESS) {
       return pmix_failure("publishing a value", code);
     }
     return {};
@@ -167,7 +246,7 @@ class PmixLaunch final : public NodeLaunch {
     bool now = true;  // an answer at once: after a fence nothing is still on its way
     Info directive(PMIX_IMMEDIATE, &now, PMIX_BOOL);
     Value got;
-    const auto code = PMIx_Get(&owner, std::string(key).c_str(), directive.get(), 1, &got.value);
+    const auto code = PMIx_Get(&owner, job_key(key).c_str(), directive.get(), 1, &got.value);
     if (code == PMIX_ERR_NOT_FOUND || (code == PMIX_SUCCESS && got.value->type != PMIX_BYTE_OBJECT)) {
       return Status(Code::invalid_argument,
                     fmt::format("rank {} has published nothing under \"{}\"", static_cast<int>(rank), key));
@@ -182,21 +261,23 @@ class PmixLaunch final : public NodeLaunch {
   }
 
   Status finalize() override {
-    if (!initialized_) return {};
+    if (!joined_) return {};
     liveness_->say_goodbye();
     // The watcher stays until everybody is here: a death before that must still end the job.
     GRAPNEL_TRY(fence());
     stop_watching();
-    initialized_ = false;
     claim_.release();
-    const auto code = PMIx_Finalize(nullptr, 0);
-    return code == PMIX_SUCCESS ? Status() : pmix_failure("leaving the job", code);
+    leave();
+    return {};
   }
 
  private:
   Status connect() {
-    if (const auto code = PMIx_Init(&me_, nullptr, 0); code != PMIX_SUCCESS) return no_server(code);
-    initialized_ = true;
+    auto& session = Session::of_this_process();
+    const auto me = session.open();
+    if (!me) return me.status();
+    me_ = *me;
+    job_ = session.next_job();
     const auto size = job_size_of(me_);
     if (!size) return size.status();
     job_size_ = *size;
@@ -205,6 +286,29 @@ class PmixLaunch final : public NodeLaunch {
     launcher_ = launcher_name(everybody);
     return {};
   }
+
+  // Open MPI 5.0 takes a PMIx that is open for opened by itself, and then asks it for a rank without a name.
+  void warn_of_a_late_mpi() const {
+    auto* const version = reinterpret_cast<int (*)(char*, int*)>(::dlsym(RTLD_DEFAULT, "MPI_Get_library_version"));
+    auto* const initialized = reinterpret_cast<int (*)(int*)>(::dlsym(RTLD_DEFAULT, "MPI_Initialized"));
+    char text[8192 + 1] = {};  // Open MPI's limit is 256, MPICH's 8192
+    int length = 0;
+    int started = 0;
+    if (me_.rank != 0 || version == nullptr || initialized == nullptr) return;
+    if (version(text, &length) != 0 || std::string_view(text).substr(0, 11) != "Open MPI v5") return;
+    if (initialized(&started) != 0 || started != 0) return;
+    base::log_warn(
+        "this program is linked with Open MPI 5, whose MPI_Init fails (\"local rank … Not found\") once a job was "
+        "joined "
+        "over PMIx: call MPI_Init before the runtime starts, or not at all");
+  }
+
+  void leave() {
+    Session::of_this_process().left();
+    joined_ = false;
+  }
+
+  std::string job_key(std::string_view key) const { return fmt::format("g{}.{}", job_, key); }
 
   static std::string launcher_name(const pmix_proc_t& everybody) {
     bool optional = true;  // only what came with the job's description; no launcher is asked
@@ -219,26 +323,8 @@ class PmixLaunch final : public NodeLaunch {
     return "unnamed launcher";
   }
 
-  Status hear_of_the_servers_end() {
-    pmix_status_t lost = PMIX_ERR_LOST_CONNECTION;
-    Info object(PMIX_EVENT_RETURN_OBJECT, liveness_.get(), PMIX_POINTER);
-    const auto answer = std::make_shared<Answer>();
-    PMIx_Register_event_handler(&lost, 1, object.get(), 1, server_lost, registered, new SharedAnswer(answer));
-    if (!answer->wait() || answer->status() < 0) {
-      return pmix_failure("asking to be told of the launcher's end", answer->status());
-    }
-    handler_ = answer->handler();
-    handler_registered_ = true;
-    return {};
-  }
-
   void stop_watching() {
-    if (handler_registered_) {
-      const auto answer = std::make_shared<Answer>();
-      PMIx_Deregister_event_handler(handler_, deregistered, new SharedAnswer(answer));
-      answer->wait();  // not for ever: a server that is gone never answers, and then the process is about to end anyway
-      handler_registered_ = false;
-    }
+    if (liveness_) Session::of_this_process().ignore(*liveness_);
     liveness_.reset();
   }
 
@@ -252,20 +338,17 @@ class PmixLaunch final : public NodeLaunch {
   pmix_proc_t me_{};
   int job_size_ = 0;
   std::string launcher_;
-  bool initialized_ = false;
-  bool joined_ = false;  ///< what `start` does has been done
-  std::size_t handler_ = 0;
-  bool handler_registered_ = false;
+  /// Beside PMIx's event of a lost server, which a library that is busy elsewhere raises late.
+  const os::Descriptor launcher_process_ = open_launcher_process();
+  unsigned job_ = 0;
+  bool joined_ = false;  ///< and has not left it
 };
 
 }  // namespace
 
 Result<int> pmix_job_size() {
-  pmix_proc_t me{};
-  if (const auto code = PMIx_Init(&me, nullptr, 0); code != PMIX_SUCCESS) return no_server(code);
-  auto size = job_size_of(me);
-  PMIx_Finalize(nullptr, 0);
-  return size;
+  const auto me = Session::of_this_process().open();
+  return me ? job_size_of(*me) : me.status();
 }
 
 Result<std::unique_ptr<Launch>> join_pmix(const base::Config& config, os::Host& host) {

@@ -39,7 +39,7 @@ def marked_processes(mark):
 
 
 def shared_files_of_jobs():
-    owners = ("grapnel", "pmix", "ucx", "vader")
+    owners = ("grapnel", "pmix", "ucx", "vader", "sm_segment")
     return {name for name in os.listdir("/dev/shm") if any(owner in name for owner in owners)}
 
 
@@ -50,7 +50,9 @@ class Case(unittest.TestCase):
         self.shared = shared_files_of_jobs()
         # Open MPI's ranks leave their shared memory behind when mpirun is killed, with Grapnel or without: not in /dev/shm.
         self.environment = dict(os.environ, TMPDIR=self.folder, OMPI_ALLOW_RUN_AS_ROOT="1",
-                                OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_btl_vader_backing_directory=self.folder)
+                                OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", PRTE_ALLOW_RUN_AS_ROOT="1",
+                                PRTE_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_btl_vader_backing_directory=self.folder,
+                                OMPI_MCA_btl_sm_backing_directory=self.folder)
         self.environment[MARK] = self.mark
         for name in ("GRAPNEL_NODES", "SLURM_JOB_ID"):
             self.environment.pop(name, None)
@@ -116,10 +118,10 @@ class Case(unittest.TestCase):
         # Open MPI leaves its session folder and its shared memory behind when a job dies; nothing of ours may be there.
         for name in os.listdir(self.folder):
             path = os.path.join(self.folder, name)
-            if name.startswith("vader_segment."):
+            if name.startswith(("vader_segment.", "sm_segment.")):  # of Open MPI 4, of 5
                 os.unlink(path)
             else:
-                self.assertTrue(name.startswith("ompi."), name)
+                self.assertTrue(name.startswith(("ompi.", "prterun.", "prte.", "pmix-", "dstore")), name)
                 shutil.rmtree(path)
 
 

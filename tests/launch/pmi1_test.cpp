@@ -157,7 +157,7 @@ TEST_F(Pmi1Clients, Talk) {
   ASSERT_TRUE(connected.ok()) << connected.status().message();
   Pmi1Client& client = **connected;
   EXPECT_EQ(client.key_limit(), 63u);
-  EXPECT_EQ(client.value_limit(), 1023u);
+  EXPECT_EQ(client.value_limit(), 900u);
   EXPECT_TRUE(client.put("a", "v", well_).ok());
   EXPECT_TRUE(client.barrier(well_).ok());
   EXPECT_EQ(*client.get("a", well_), "v");

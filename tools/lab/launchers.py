@@ -65,6 +65,8 @@ def settings(place, folder, ranks):
     values = {
         "OMPI_ALLOW_RUN_AS_ROOT": 1,
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": 1,
+        "PRTE_ALLOW_RUN_AS_ROOT": 1,
+        "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": 1,
         "OMPI_MCA_plm_rsh_agent": AGENT,
         "OMPI_MCA_plm_rsh_no_tree_spawn": 1,  # hosts do not know the agent
         "OMPI_MCA_orte_leave_session_attached": 1,  # a daemon that detached would end its init
@@ -73,6 +75,14 @@ def settings(place, folder, ranks):
         "OMPI_MCA_btl_tcp_if_include": place.subnet,
         "OMPI_MCA_rmaps_base_oversubscribe": 1,
         "OMPI_MCA_hwloc_base_binding_policy": "none",  # all hosts are on the same processors
+        # The same for Open MPI 5, whose mpirun is PRRTE's: it has variables of its own and does not read those above.
+        "PRTE_MCA_plm_ssh_agent": AGENT,
+        "PRTE_MCA_plm_ssh_no_tree_spawn": 1,
+        "PRTE_MCA_prte_leave_session_attached": 1,
+        "PRTE_MCA_prte_tmpdir_base": folder,
+        "PRTE_MCA_prte_if_include": place.subnet,
+        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+        "PRTE_MCA_hwloc_default_binding_policy": "none",
         "HYDRA_LAUNCHER": "ssh",
         "HYDRA_LAUNCHER_EXEC": AGENT,
         "HYDRA_IFACE": place.front_device,

@@ -1,7 +1,8 @@
 // MPI as the launcher: identity and exchange by a duplicated communicator, abort by MPI_Abort.
 //
-// A death on this node is seen by the node's connections (liveness.hpp), one elsewhere by the transport and by the
-// launcher of MPI, which ends the job.
+// The node's connections (liveness.hpp) show a death on this node, the transport and MPI's launcher one elsewhere; the
+// launcher ends the job. The launcher's own end is the end of its process (launcher_process.hpp): MPI
+// does not notice it in a rank that calls nothing of it.
 #include "launch/mpi_launch.hpp"
 
 #include <fmt/format.h>
@@ -9,6 +10,8 @@
 
 #include <algorithm>
 
+#include "launch/kept_open.hpp"
+#include "launch/launcher_process.hpp"
 #include "launch/mpi/mpi_store.hpp"
 #include "launch/node_launch.hpp"
 #include "os/standard_descriptors.hpp"
@@ -61,7 +64,11 @@ class MpiLaunch final : public NodeLaunch {
     static_cast<void>(claim_.take(LauncherSigns::now()));
     library_ = library_name();
     GRAPNEL_TRY(meet(config, static_cast<Rank>(store_.rank()), store_.size()));
-    return watch([this](const std::string& why) { end_job(1, why); });
+    auto kept_open = KeptOpen::exchange(*this);
+    if (!kept_open) return kept_open.status();
+    kept_open_ = std::move(*kept_open);
+    return watch([this](const std::string& why) { end_job(1, why); },
+                 {launcher_process_.number(), {}, POLLIN, kept_open_.active()});
   }
 
   std::string description() const override { return fmt::format("mpi ({})", library_); }
@@ -93,6 +100,7 @@ class MpiLaunch final : public NodeLaunch {
     if (mpi_lives()) GRAPNEL_TRY(fence());
     liveness_.reset();
     claim_.release();
+    kept_open_.close();
     return mpi_lives() ? store_.close() : Status();
   }
 
@@ -108,6 +116,8 @@ class MpiLaunch final : public NodeLaunch {
 
   MpiStore store_;
   std::string library_;
+  KeptOpen kept_open_;
+  const os::Descriptor launcher_process_ = open_launcher_process();
 };
 
 }  // namespace

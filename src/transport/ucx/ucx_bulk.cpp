@@ -109,6 +109,16 @@ void UcxWorker::close_by_force() {
   }
 }
 
+// Whether UCX still has a request of a bulk transfer, in either direction.
+bool UcxWorker::has_bulk_under_way() {
+  bool found = false;
+  operations_.for_each_in_use([&found](Operation& operation) { found |= operation.bulk_number != 0; });
+  for (const auto state : {Arrival::State::landing, Arrival::State::abandoned}) {
+    arrivals_.for_each(state, [&found](Arrival&) { found = true; });
+  }
+  return found;
+}
+
 void UcxWorker::on_landed(void* request, ucs_status_t status, std::size_t, void* arrival) {
   ucp_request_free(request);
   auto& here = *static_cast<Arrival*>(arrival);

@@ -1,4 +1,5 @@
-// One UCX context: what the workers and the registered memory of a rank share. It lives until the last of them is gone.
+// One UCX context: what the workers and the registered memory of a rank share. It lives until the last of them is gone,
+// or to the end of the process where a worker ended with transfers that UCX never ends.
 //
 // Threads: any; the context is created for workers in several threads.
 // SPDX-License-Identifier: Apache-2.0
@@ -6,6 +7,7 @@
 
 #include <ucp/api/ucp.h>
 
+#include <atomic>
 #include <memory>
 
 #include "transport/ucx/ucx_settings.hpp"
@@ -17,16 +19,23 @@ class Context {
   static Result<std::shared_ptr<const Context>> create(Settings settings);
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
-  ~Context() { ucp_cleanup(handle_); }
+  ~Context() {
+    if (!has_lost_transfers_.load(std::memory_order_relaxed)) ucp_cleanup(handle_);
+  }
 
   ucp_context_h handle() const { return handle_; }
   const Settings& settings() const { return settings_; }
+  /// A worker was destroyed before UCX had ended its bulk transfers. Their requests keep memory registered, over which
+  /// ucp_cleanup aborts from UCX 1.17 on ("region->refcount == 0"); so it is not called. Any thread.
+  void keep_lost_transfers() const { has_lost_transfers_.store(true, std::memory_order_relaxed); }
 
  private:
   Context(ucp_context_h handle, Settings settings) : handle_(handle), settings_(std::move(settings)) {}
 
   ucp_context_h handle_;
   Settings settings_;
+  /// Relaxed: the count of the shared pointer orders it before the destructor.
+  mutable std::atomic<bool> has_lost_transfers_{false};
 };
 
 }  // namespace grapnel::transport::ucx

@@ -101,6 +101,7 @@ UcxWorker::~UcxWorker() {
   // with an endpoint that a look at the transmit side still counts, and 1.13 aborts over that.
   ucp_worker_destroy(worker_);
   tell_what_ended();
+  if (has_bulk_under_way()) context_->keep_lost_transfers();
   operations_.for_each_in_use([this](Operation& operation) {
     operation.outcome = Status{Code::peer_dead, "the worker was closed before the operation ended"};
     finish(operation);

@@ -100,6 +100,7 @@ class UcxWorker final : public Worker {
   void decline_all();
   void abandon_bulk(Path& path);
   void close_by_force();
+  bool has_bulk_under_way();
 
   static void on_landed(void* request, ucs_status_t status, std::size_t bytes, void* arrival);
   static ucs_status_t on_message(void* worker, const void* header, std::size_t header_bytes, void* data,

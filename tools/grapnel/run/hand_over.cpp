@@ -122,6 +122,8 @@ Arguments for_srun(const RunOptions& options) {
 
 Arguments for_open_mpi(const RunOptions& options) {
   Arguments arguments = {"-n", std::to_string(options.ranks), "--oversubscribe"};
+  // Open MPI 5 would deal ranks out by the parts of a host's hardware and not in blocks. The user's own choice wins.
+  ::setenv("PRTE_MCA_rmaps_default_mapping_policy", "slot:oversubscribe", 0);
   if (::geteuid() == 0) arguments.push_back("--allow-run-as-root");
   if (!options.hosts.empty()) append(arguments, {"--host", hosts_with_slots(options)});
   if (options.label) arguments.push_back("--tag-output");
