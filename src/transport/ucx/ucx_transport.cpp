@@ -5,6 +5,7 @@
 #include "base/log.hpp"
 #include "transport/ucx/ucx_context.hpp"
 #include "transport/ucx/ucx_memory.hpp"
+#include "transport/ucx/ucx_signals.hpp"
 #include "transport/ucx/ucx_status.hpp"
 #include "transport/ucx/ucx_worker.hpp"
 
@@ -32,6 +33,10 @@ Result<std::shared_ptr<const Context>> Context::create(Settings settings) {
 }
 
 namespace {
+
+// A library's constructors run after those of the libraries that it needs, so UCX's has run; and before main, or before
+// dlopen returns, so the program has not seen UCX's handlers. In this file, which no static link leaves out.
+[[gnu::constructor]] void at_load() { give_back_signals(); }
 
 class UcxTransport final : public Transport {
  public:
