@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "base/output.hpp"
 #include "base/units.hpp"
 #include "os/identity.hpp"
 
@@ -50,11 +51,12 @@ Result<Introduction> Introduction::decode(ByteView bytes) {
 void tell(std::string_view text) {
   const std::string line = fmt::format("grapnel: {}\n", text);
   // A message that cannot be written has nowhere to be reported.
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+  (void)base::write_all(STDERR_FILENO, line);
 }
 
 Status NodeLaunch::meet(const base::Config& config, Rank me, int size) {
   rank_ = me;
+  GRAPNEL_TRY(os::check_random());
   auto doors = Doors::open();
   if (!doors) return doors.status();
   const Introduction mine{os::machine_identity(), doors->mailbox_name, doors->listener_name, os::random_u64(),
