@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/build.hpp"
 #include "base/misspelt.hpp"
 #include "launch/launch.hpp"
 #include "os/host.hpp"
@@ -23,7 +24,8 @@ std::string compiler() {
 Section build_section() {
   return {"build",
           {{"what", "value"},
-           {"version", GRAPNEL_VERSION},
+           {"version", base::build_version()},
+           {"build id", base::build_id()},
            {"compiler", compiler()},
            {"type", GRAPNEL_BUILD_TYPE},
            {"sanitizers", GRAPNEL_SANITIZERS},
