@@ -56,7 +56,21 @@ if(TARGET armci)
     INSTALL_RPATH_USE_LINK_PATH ON)
   install(TARGETS armci LIBRARY DESTINATION lib)
   install(TARGETS armci_static ARCHIVE DESTINATION lib)
-  install(FILES ${PROJECT_SOURCE_DIR}/include/armci.h ${PROJECT_SOURCE_DIR}/include/message.h DESTINATION include)
+  # Compiled by another MPI's wrapper a program would link, and die in its first call of MPI. The header of a prefix knows
+  # its MPI.
+  set(header ${PROJECT_SOURCE_DIR}/include/armci.h)
+  set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
+  file(READ ${header} text)
+  string(REPLACE "#include <mpi.h>\n" "#include <mpi.h>
+#ifndef ${family_macro}
+#error \"this armci.h and its libarmci are for ${GRAPNEL_MPI}: compile with mpicc.${GRAPNEL_MPI} or the like, or install Grapnel for your MPI (./dev install PREFIX --mpi openmpi|mpich)\"
+#endif
+" text_of_family "${text}")
+  if(text_of_family STREQUAL text)
+    message(FATAL_ERROR "armci.h has no line #include <mpi.h>, after which the check for its MPI belongs")
+  endif()
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/package/armci.h CONTENT "${text_of_family}" @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/package/armci.h ${PROJECT_SOURCE_DIR}/include/message.h DESTINATION include)
 
   list(TRANSFORM MPI_C_INCLUDE_DIRS PREPEND "-I" OUTPUT_VARIABLE mpi_flags)
   list(JOIN mpi_flags " " ARMCI_MPI_FLAGS)

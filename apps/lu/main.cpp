@@ -2,13 +2,15 @@
 //
 //   grapnel run -n 4 --nodes 2 -- lu --n 1024 --block 32 --dist node --verify
 //
-// Last line and exit code: `lu: PASS residual=…` and 0 only when the factors were checked and are right;
-// `lu: FAIL …` and 1 otherwise; a bad argument is answered on stderr with 2 before anything is done.
+// Last line and exit code: `lu: PASS residual=…` and 0 only when the factors were checked and are right, and that could be
+// written; `lu: FAIL …` and 1 otherwise; a bad argument is answered on stderr with 2 before anything is done.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 
 #include "announce.hpp"
@@ -38,9 +40,21 @@ struct Outcome {
 
 Outcome failure(std::string why) { return {false, 0, std::move(why)}; }
 
+/// A result that nobody can read is none: `lost_output` becomes the errno of the first line that could not be written.
+int lost_output = 0;
+
 void say(const std::string& text) {
-  std::fputs(text.c_str(), stdout);
-  std::fflush(stdout);
+  errno = 0;
+  const bool written = std::fputs(text.c_str(), stdout) >= 0;
+  if (std::fflush(stdout) == 0 && written) return;
+  if (lost_output == 0) lost_output = errno != 0 ? errno : EIO;
+}
+
+/// Says once why what was printed is not there.
+int exit_code(bool good) {
+  if (lost_output == 0) return good ? 0 : 1;
+  std::fprintf(stderr, "lu: standard output cannot be written: %s\n", std::strerror(lost_output));
+  return 1;
 }
 
 /// What rank 0 finds in the file, and the matrix itself in `matrix` there. `number` is its size.
@@ -175,7 +189,7 @@ int conclude(Runtime& runtime, const Outcome& outcome) {
     return 1;
   }
   if (speaks && outcome.good) say(fmt::format("lu: PASS residual={:.4g}\n", outcome.residual));
-  return outcome.good ? 0 : 1;
+  return exit_code(outcome.good);
 }
 
 }  // namespace
@@ -193,11 +207,14 @@ int main(int argc, char** argv) {
   grapnel::Runtime& runtime = **started;
   if (arguments.exit) {
     if (runtime.rank() == grapnel::Rank{0}) {
-      std::FILE* stream = arguments.exit->code == 0 ? stdout : stderr;
-      std::fputs(arguments.exit->text.c_str(), stream);
-      std::fflush(stream);
+      if (arguments.exit->code == 0) {
+        lu::say(arguments.exit->text);
+      } else {
+        std::fputs(arguments.exit->text.c_str(), stderr);
+      }
     }
-    return runtime.finish() ? arguments.exit->code : 1;
+    if (!runtime.finish()) return 1;
+    return arguments.exit->code != 0 ? arguments.exit->code : lu::exit_code(true);
   }
   return lu::conclude(runtime, lu::run_or_end_job(runtime, arguments.options));
 }

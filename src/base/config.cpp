@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdlib>
-#include <cstring>
-#include <optional>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
+#include "base/quantity.hpp"
 #include "base/units.hpp"
 
 namespace grapnel::base {
@@ -29,20 +28,17 @@ Variable alike_in_all_ranks(Variable variable) {
   return variable;
 }
 
-template <typename Integer>
-bool parse_integer(std::string_view text, Integer low, Integer high, Integer& out) {
-  Integer value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < low || value > high) return false;
-  out = value;
-  return true;
-}
-
+// `takes` names the limits; what units the number may have follows from the name.
 template <typename Integer>
 Variable integer(const char* name, const char* meaning, const char* takes, Integer Config::*member, Integer low,
                  std::type_identity_t<Integer> high) {
   return {name, meaning, takes,
-          [=](Config& config, std::string_view text) { return parse_integer(text, low, high, config.*member); },
+          [=](Config& config, std::string_view text) {
+            const auto value = parse_quantity(text, unit_of(name));
+            if (!value || std::cmp_less(*value, low) || std::cmp_greater(*value, high)) return false;
+            config.*member = static_cast<Integer>(*value);
+            return true;
+          },
           [=](const Config& config) { return std::to_string(config.*member); }};
 }
 
@@ -153,6 +149,11 @@ const std::vector<Variable>& table() {
   return variables;
 }
 
+std::string takes(const Variable& variable) {
+  const std::string_view units = units_taken(unit_of(variable.name));
+  return units.empty() ? variable.takes : fmt::format("{} ({})", variable.takes, units);
+}
+
 }  // namespace
 
 Result<Config> Config::from_environment(const std::function<const char*(const char*)>& lookup) {
@@ -162,7 +163,7 @@ Result<Config> Config::from_environment(const std::function<const char*(const ch
     if (text == nullptr) continue;
     if (!variable.parse(config, text)) {
       return Status(Code::invalid_argument,
-                    fmt::format("{}=\"{}\" cannot be used; it takes {}", variable.name, text, variable.takes));
+                    fmt::format("{}=\"{}\" cannot be used; it takes {}", variable.name, text, takes(variable)));
     }
   }
   return config;
@@ -172,7 +173,7 @@ std::vector<Config::Row> Config::rows() const {
   const Config standard;
   std::vector<Row> rows;
   for (const Variable& variable : table()) {
-    rows.push_back({variable.name, variable.meaning, variable.takes, variable.show(standard), variable.show(*this)});
+    rows.push_back({variable.name, variable.meaning, takes(variable), variable.show(standard), variable.show(*this)});
   }
   return rows;
 }

@@ -4,6 +4,8 @@
 
 #include <atomic>
 
+#include "base/output.hpp"
+
 namespace grapnel::base {
 namespace {
 
@@ -34,7 +36,7 @@ void log_write(LogLevel level, std::string_view text) {
                                ? fmt::format("grapnel {}: {}\n", name_of(level), text)
                                : fmt::format("grapnel[{}] {}: {}\n", thread_identity, name_of(level), text);
   // A log line that cannot be written has nowhere to be reported.
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+  (void)write_all(STDERR_FILENO, line);
 }
 
 }  // namespace grapnel::base

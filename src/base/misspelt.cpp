@@ -15,7 +15,14 @@ namespace {
 
 constexpr std::string_view kPrefix = "GRAPNEL_";
 
-// How many letters must be changed, added or left out (Levenshtein).
+// Of short names one letter: GRAPNEL_LIB, which sites set, is not GRAPNEL_LOG.
+bool is_near(const std::string& variable, const std::string& setting) {
+  const std::size_t most_edits = setting.size() - kPrefix.size() <= 4 ? 1 : 2;
+  return setting.rfind(variable + "_", 0) == 0 || edits_between(variable, setting) <= most_edits;
+}
+
+}  // namespace
+
 std::size_t edits_between(std::string_view one, std::string_view other) {
   std::vector<std::size_t> row(other.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -29,14 +36,6 @@ std::size_t edits_between(std::string_view one, std::string_view other) {
   }
   return row.back();
 }
-
-// Of short names one letter: GRAPNEL_LIB, which sites set, is not GRAPNEL_LOG.
-bool is_near(const std::string& variable, const std::string& setting) {
-  const std::size_t most_edits = setting.size() - kPrefix.size() <= 4 ? 1 : 2;
-  return setting.rfind(variable + "_", 0) == 0 || edits_between(variable, setting) <= most_edits;
-}
-
-}  // namespace
 
 std::vector<Misspelt> misspelt_settings(const std::vector<std::string>& variables,
                                         const std::vector<std::string>& settings) {

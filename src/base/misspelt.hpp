@@ -4,10 +4,15 @@
 // modules, of tests) are not ours to judge, so only what comes near a setting's name is named. Stateless; any thread.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace grapnel::base {
+
+/// How many letters must be changed, added or left out to make one of the other (Levenshtein).
+std::size_t edits_between(std::string_view one, std::string_view other);
 
 struct Misspelt {
   std::string variable;

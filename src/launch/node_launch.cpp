@@ -5,12 +5,15 @@
 
 #include <atomic>
 
+#include "base/build.hpp"
+#include "base/output.hpp"
 #include "base/units.hpp"
 #include "os/identity.hpp"
 
 namespace grapnel::launch {
 namespace {
 
+constexpr std::string_view kBuildMark = "grapnel ";
 constexpr const char* kIntroductionKey = "grapnel.introduction";
 constexpr std::uint64_t kAbort_ns = base::kSecond_ns;
 // Launchers that are told to end a job drop what they have not read of its output yet (hydra's proxies do).
@@ -25,32 +28,78 @@ std::optional<std::string> text_from(base::Decoder& decoder) {
   return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
 }
 
+// Of another build: only what check_alike names.
+Introduction foreign(const std::string& build, const std::string& machine) {
+  Introduction one;
+  one.build = build;
+  one.machine = machine;
+  return one;
+}
+
 }  // namespace
 
 Bytes Introduction::encode() const {
   base::Encoder encoder;
-  encoder.put_string(view_of(machine)).put_string(view_of(mailbox_name)).put_string(view_of(listener_name)).put(secret);
-  encoder.put(virtual_nodes);
+  encoder.put_string(view_of(std::string(kBuildMark) + build))
+      .put_string(view_of(machine))
+      .put_string(view_of(mailbox_name))
+      .put_string(view_of(listener_name))
+      .put(secret);
+  encoder.put(virtual_nodes).put_string(view_of(settings));
   return encoder.take();
 }
 
 Result<Introduction> Introduction::decode(ByteView bytes) {
   base::Decoder decoder(bytes);
+  const auto build = text_from(decoder);
+  // Builds before the mark was made begin with their machine.
+  if (!build || build->rfind(kBuildMark, 0) != 0) return foreign("an older one", build.value_or(""));
+  const std::string name = build->substr(kBuildMark.size());
   const auto machine = text_from(decoder);
   const auto mailbox_name = text_from(decoder);
   const auto listener_name = text_from(decoder);
   const auto secret = decoder.get<std::uint64_t>();
   const auto virtual_nodes = decoder.get<int>();
-  if (!secret || !virtual_nodes || !machine || !mailbox_name || !listener_name) {
-    return Status(Code::refused, "a rank's introduction cannot be read: are all ranks one version of Grapnel?");
+  const auto settings = text_from(decoder);
+  if (name != base::build_name()) return foreign(name, machine.value_or(""));
+  if (!settings || !secret || !virtual_nodes || !machine || !mailbox_name || !listener_name) {
+    return Status(Code::refused, "a rank's introduction cannot be read");
   }
-  return Introduction{*machine, *mailbox_name, *listener_name, *secret, *virtual_nodes};
+  return Introduction{name, *machine, *mailbox_name, *listener_name, *secret, *virtual_nodes, *settings};
+}
+
+Status check_alike(const std::vector<Introduction>& everybody) {
+  const Introduction& first = everybody.front();
+  const auto host_of = [](const Introduction& one) { return one.machine.substr(0, one.machine.find('/')); };
+  for (const Introduction& other : everybody) {
+    const auto rank = &other - everybody.data();
+    if (other.build != first.build) {
+      return {Code::invalid_argument,
+              fmt::format(
+                  "the ranks of a job must have one build of Grapnel, and rank {} on host {} has {}, rank 0 on host "
+                  "{} has {}; look at which library each loads (ldd, LD_LIBRARY_PATH), or build the programs anew",
+                  rank, host_of(other), other.build, host_of(first), first.build)};
+    }
+    if (other.virtual_nodes != first.virtual_nodes) {
+      return {Code::invalid_argument,
+              fmt::format("GRAPNEL_NODES must be alike in all ranks of a job; rank {} on host {} has {}, rank 0 {}",
+                          rank, host_of(other), other.virtual_nodes, first.virtual_nodes)};
+    }
+    if (other.settings != first.settings) {
+      return {Code::invalid_argument,
+              fmt::format(
+                  "some settings must be alike in all ranks of a job, and rank {} on host {} has {}, rank 0 on host "
+                  "{} has {}; does the launcher pass the variables on?",
+                  rank, host_of(other), other.settings, host_of(first), first.settings)};
+    }
+  }
+  return {};
 }
 
 void tell(std::string_view text) {
   const std::string line = fmt::format("grapnel: {}\n", text);
   // A message that cannot be written has nowhere to be reported.
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+  (void)base::write_all(STDERR_FILENO, line);
 }
 
 Status NodeLaunch::claim_identity() {
@@ -60,10 +109,11 @@ Status NodeLaunch::claim_identity() {
 
 Status NodeLaunch::meet(const base::Config& config, Rank me, int size) {
   rank_ = me;
+  GRAPNEL_TRY(os::check_random());
   auto doors = Doors::open();
   if (!doors) return doors.status();
-  const Introduction mine{os::machine_identity(), doors->mailbox_name, doors->listener_name, os::random_u64(),
-                          config.nodes};
+  const Introduction mine{base::build_name(), os::machine_identity(), doors->mailbox_name, doors->listener_name,
+                          os::random_u64(),   config.nodes,           config.alike()};
   GRAPNEL_TRY(publish(kIntroductionKey, mine.encode()));
   GRAPNEL_TRY(fence());
   std::vector<Introduction> everybody;
@@ -78,16 +128,9 @@ Status NodeLaunch::meet(const base::Config& config, Rank me, int size) {
 }
 
 Status NodeLaunch::settle(const base::Config& config, const std::vector<Introduction>& everybody, Doors doors) {
+  GRAPNEL_TRY(check_alike(everybody));
   std::vector<std::string> machines;
-  for (const Introduction& introduction : everybody) {
-    if (introduction.virtual_nodes != everybody.front().virtual_nodes) {
-      return {
-          Code::invalid_argument,
-          fmt::format("GRAPNEL_NODES must be alike in all ranks of a job; rank {} has {}, rank 0 {}",
-                      &introduction - everybody.data(), introduction.virtual_nodes, everybody.front().virtual_nodes)};
-    }
-    machines.push_back(introduction.machine);
-  }
+  for (const Introduction& introduction : everybody) machines.push_back(introduction.machine);
   nodes_ = make_node_map(machines, config.nodes);
   job_secret_ = everybody.front().secret;
 

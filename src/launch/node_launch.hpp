@@ -19,15 +19,21 @@ namespace grapnel::launch {
 
 /// What each rank tells all others at start.
 struct Introduction {
+  std::string build;  ///< base::build_name(); where it is another one, what follows it cannot be read
   std::string machine;
   std::string mailbox_name;
   std::string listener_name;
   std::uint64_t secret = 0;  ///< rank 0's becomes the job's
   int virtual_nodes = 0;     ///< GRAPNEL_NODES as this rank has it; all must, or they would see different nodes
+  std::string settings;      ///< base::Config::alike()
 
   Bytes encode() const;
   static Result<Introduction> decode(ByteView bytes);
 };
+
+/// By rank. ok where all ranks have one build and, of the settings that must be alike, the same; else an error that names
+/// the first rank that differs from rank 0, its host, and what both have.
+Status check_alike(const std::vector<Introduction>& everybody);
 
 /// One line "grapnel: …" on stderr, whatever GRAPNEL_LOG says: why the job ends.
 void tell(std::string_view text);

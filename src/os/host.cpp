@@ -7,14 +7,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <utility>
 
+#include "base/log.hpp"
+#include "base/units.hpp"
 #include "os/internal/cpu_set.hpp"
 #include "os/internal/deadline.hpp"
 #include "os/internal/processor_limits.hpp"
 #include "os/internal/unix_socket.hpp"
+#include "os/limits.hpp"
 
 namespace grapnel::os {
 namespace {
@@ -26,6 +30,9 @@ long futex(Word& word, int operation, std::uint32_t value, const timespec* timeo
   return ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, timeout, nullptr, 0);
 }
 
+constexpr std::size_t kLeastStackBytes = base::kMiB;
+constexpr std::size_t kMostStackBytes = 8 * base::kMiB;
+
 class RealThread final : public Thread {
  public:
   // 15 characters are what the kernel keeps of a name.
@@ -34,25 +41,45 @@ class RealThread final : public Thread {
     if (started_) ::pthread_join(thread_, nullptr);
   }
 
+  // The processors are a wish: a sandbox may refuse sched_setaffinity, and processors may have been taken away since.
   Status start(const std::vector<int>& cpus) {
-    pthread_attr_t attributes;
-    ::pthread_attr_init(&attributes);
-    int error = 0;
-    if (!cpus.empty()) {
-      const internal::CpuSet set(cpus);
-      error = ::pthread_attr_setaffinity_np(&attributes, set.bytes(), set.get());
+    int error = create(cpus);
+    if (error != 0 && !cpus.empty()) {
+      base::log_info("thread {} runs where its process does: its own processors were refused ({})", name_,
+                     error_words(error));
+      error = create({});
     }
-    if (error == 0) error = create(attributes);
-    ::pthread_attr_destroy(&attributes);
     if (error != 0) return internal::system_error(fmt::format("starting the thread {}", name_).c_str(), error);
     started_ = true;
     return {};
   }
 
  private:
+  int create(const std::vector<int>& cpus) {
+    pthread_attr_t attributes;
+    ::pthread_attr_init(&attributes);
+    set_stack(attributes);
+    int error = 0;
+    if (!cpus.empty()) {
+      const internal::CpuSet set(cpus);
+      error = ::pthread_attr_setaffinity_np(&attributes, set.bytes(), set.get());
+    }
+    if (error == 0) error = create_with(attributes);
+    ::pthread_attr_destroy(&attributes);
+    return error;
+  }
+
+  // By default a thread's stack is as large as the stack limit, which users raise to more than there are addresses, or
+  // lower to less than UCX needs.
+  static void set_stack(pthread_attr_t& attributes) {
+    std::size_t bytes = 0;
+    if (::pthread_attr_getstacksize(&attributes, &bytes) != 0) return;
+    ::pthread_attr_setstacksize(&attributes, std::clamp(bytes, kLeastStackBytes, kMostStackBytes));
+  }
+
   // The program's signal handlers were written for the program's threads: ours take no signal but those that a thread
   // causes itself. The mask is inherited, so it is set around the creation.
-  int create(const pthread_attr_t& attributes) {
+  int create_with(const pthread_attr_t& attributes) {
     sigset_t blocked;
     sigset_t before;
     ::sigfillset(&blocked);

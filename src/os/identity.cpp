@@ -1,5 +1,6 @@
 #include "os/identity.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/random.h>
@@ -7,12 +8,30 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 
 #include "base/check.hpp"
+#include "os/descriptor.hpp"
 #include "os/internal/cpu_set.hpp"
 #include "os/internal/text_file.hpp"
 
 namespace grapnel::os {
+namespace {
+
+// The file is the same generator, for processes that may not call getrandom.
+std::optional<std::uint64_t> random_number() {
+  std::uint64_t value = 0;
+  ssize_t got = -1;
+  do {
+    got = ::getrandom(&value, sizeof value, 0);
+  } while (got < 0 && errno == EINTR);
+  if (got == sizeof value) return value;
+  const Descriptor file(::open("/dev/urandom", O_RDONLY | O_CLOEXEC));
+  if (!file.valid() || ::read(file.number(), &value, sizeof value) != sizeof value) return std::nullopt;
+  return value;
+}
+
+}  // namespace
 
 std::string machine_identity() {
   char host_name[256] = {};
@@ -39,14 +58,17 @@ std::vector<int> cpus_allowed() {
   return {0};
 }
 
+Status check_random() {
+  if (random_number()) return {};
+  return Status(Code::unavailable,
+                "no random numbers: this process's sandbox refuses getrandom, and /dev/urandom cannot be read; one of "
+                "the two is needed to name the job");
+}
+
 std::uint64_t random_u64() {
-  std::uint64_t value = 0;
-  ssize_t got = -1;
-  do {
-    got = ::getrandom(&value, sizeof value, 0);
-  } while (got < 0 && errno == EINTR);
-  GRAPNEL_CHECK(got == sizeof value, "getrandom gave {} bytes", got);
-  return value;
+  const auto value = random_number();
+  GRAPNEL_CHECK(value.has_value(), "neither getrandom nor /dev/urandom gives random numbers");
+  return *value;
 }
 
 }  // namespace grapnel::os

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "grapnel/status.hpp"
+
 namespace grapnel::os {
 
 /// Equal for two processes exactly when they can share memory and abstract sockets: host name, boot id and network
@@ -13,6 +15,10 @@ std::string machine_identity();
 
 /// The processors that the calling thread may run on, ascending.
 std::vector<int> cpus_allowed();
+
+/// unavailable where the kernel gives this process no random numbers: neither by getrandom nor in /dev/urandom. To be
+/// asked once before the first of them.
+Status check_random();
 
 /// From the kernel's generator; fit for secrets.
 std::uint64_t random_u64();

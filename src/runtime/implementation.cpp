@@ -1,12 +1,14 @@
 #include "runtime/implementation.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <functional>
 
 #include "base/codec.hpp"
 #include "base/log.hpp"
+#include "base/output.hpp"
 #include "os/identity.hpp"
 #include "runtime/group_access.hpp"
 #include "runtime/report.hpp"
@@ -196,7 +198,8 @@ void Runtime::Implementation::print_statistics() {
   if (!all || !of_locks || index(launch->rank()) != 0) return;
   std::vector<OperationCount> sum = mine;
   for (std::size_t rank = 1; rank < all->size(); ++rank) runtime::add_encoded(sum, (*all)[rank]);
-  fmt::print(stderr, "{}{}", runtime::table(sum), runtime::lock_table(*of_locks));
+  // Where it cannot be written the job is as good: the numbers are no result of the program.
+  (void)base::write_all(STDERR_FILENO, runtime::table(sum) + runtime::lock_table(*of_locks));
 }
 
 }  // namespace grapnel

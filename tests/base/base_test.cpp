@@ -1,13 +1,21 @@
 // Status and result, the config table, the codec.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <array>
+#include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/codec.hpp"
 #include "base/config.hpp"
 #include "base/misspelt.hpp"
+#include "base/output.hpp"
+#include "base/quantity.hpp"
 #include "base/units.hpp"
 #include "base/varint.hpp"
 #include "grapnel/status.hpp"
@@ -72,6 +80,66 @@ TEST(Config, ABadValueIsAnErrorThatSaysWhatIsTaken) {
     EXPECT_NE(config.status().message().find(name), std::string::npos) << config.status().message();
     EXPECT_NE(config.status().message().find("it takes"), std::string::npos);
   }
+}
+
+TEST(Config, SizesAndTimesTakeUnits) {
+  const auto config = read({{"GRAPNEL_POOL_BYTES", "512G"},
+                            {"GRAPNEL_WINDOW_BYTES", "0.5MiB"},
+                            {"GRAPNEL_CHUNK_BYTES", "16kb"},
+                            {"GRAPNEL_SPIN_NS", "5us"},
+                            {"GRAPNEL_LOCK_BACKOFF_MOST_NS", "1s"}});
+  ASSERT_TRUE(config.ok()) << config.status().to_string();
+  EXPECT_EQ(config->pool_bytes, 512 * base::kGiB);
+  EXPECT_EQ(config->window_bytes, 512 * base::kKiB);
+  EXPECT_EQ(config->chunk_bytes, 16 * base::kKiB);
+  EXPECT_EQ(config->spin_ns, 5'000u);
+  EXPECT_EQ(config->lock_backoff_most_ns, base::kSecond_ns);
+  for (const auto& [name, value] :
+       std::vector<std::pair<std::string, std::string>>{{"GRAPNEL_POOL_BYTES", "512Q"},
+                                                        {"GRAPNEL_POOL_BYTES", "512 G"},
+                                                        {"GRAPNEL_POOL_BYTES", "5s"},
+                                                        {"GRAPNEL_POOL_BYTES", "1000T"},
+                                                        {"GRAPNEL_SPIN_NS", "0.5ns"},
+                                                        {"GRAPNEL_SPIN_NS", "5G"},
+                                                        {"GRAPNEL_SPIN_NS", "2s"},
+                                                        {"GRAPNEL_NODES", "2K"}}) {
+    const auto refused = read({{name, value}});
+    ASSERT_FALSE(refused.ok()) << name << "=" << value;
+    EXPECT_NE(refused.status().message().find("it takes"), std::string::npos);
+  }
+}
+
+TEST(Quantity, IsExactOrRefused) {
+  using base::Unit;
+  const auto parse = [](const char* text, Unit unit) { return base::parse_quantity(text, unit); };
+  EXPECT_EQ(parse("18446744073709551615", Unit::none), UINT64_MAX);
+  EXPECT_EQ(parse("18446744073709551616", Unit::none), std::nullopt);
+  EXPECT_EQ(parse("1.000001s", Unit::us), 1'000'001u);
+  EXPECT_EQ(parse("1500us", Unit::ms), std::nullopt);
+  EXPECT_EQ(parse("2MIN", Unit::s), 120u);
+  EXPECT_EQ(parse("250", Unit::ms), 250u);
+  EXPECT_EQ(parse("1.5", Unit::ms), std::nullopt);
+  EXPECT_EQ(parse("99999999999999999999T", Unit::bytes), std::nullopt);
+  for (const char* nonsense : {"", "-1", "+1", "G", ".5G", "1.G", "1e3", "1GG", "1iB", "0x10", "1.0000001G", "1 "}) {
+    EXPECT_EQ(parse(nonsense, Unit::bytes), std::nullopt) << nonsense;
+  }
+  EXPECT_EQ(base::unit_of("GRAPNEL_HEARTBEAT_MS"), Unit::ms);
+  EXPECT_EQ(base::unit_of("GRAPNEL_WATCHDOG_S"), Unit::s);
+  EXPECT_EQ(base::unit_of("GRAPNEL_STATS"), Unit::none);
+}
+
+// Nothing reads the pipe, and SIGPIPE would end this process.
+TEST(Output, AClosedPipeIsAnAnswerAndNoSignal) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  EXPECT_EQ(base::write_all(ends[1], "text"), 0);
+  ::close(ends[0]);
+  EXPECT_EQ(base::write_all(ends[1], "text"), EPIPE);
+  sigset_t pending;
+  sigpending(&pending);
+  EXPECT_EQ(sigismember(&pending, SIGPIPE), 0);
+  ::close(ends[1]);
+  EXPECT_EQ(base::write_all(ends[1], "text"), EBADF);
 }
 
 TEST(Config, TheDefaultsPassThroughTheirOwnTable) {

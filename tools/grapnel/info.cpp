@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
+#include "base/build.hpp"
 #include "base/misspelt.hpp"
 #include "launch/launch.hpp"
 #include "os/host.hpp"
+#include "output.hpp"
 
 namespace grapnel::tool {
 namespace {
@@ -23,7 +24,8 @@ std::string compiler() {
 Section build_section() {
   return {"build",
           {{"what", "value"},
-           {"version", GRAPNEL_VERSION},
+           {"version", base::build_version()},
+           {"build id", base::build_id()},
            {"compiler", compiler()},
            {"type", GRAPNEL_BUILD_TYPE},
            {"sanitizers", GRAPNEL_SANITIZERS},
@@ -58,8 +60,8 @@ Section settings_section(const base::Config& config) {
   return section;
 }
 
-void print_text(const Section& section) {
-  fmt::print("{}\n", section.title);
+std::string as_text(const Section& section) {
+  std::string text = section.title + "\n";
   std::vector<std::size_t> widths(section.rows.front().size());
   for (const auto& row : section.rows) {
     for (std::size_t column = 0; column < row.size(); ++column) {
@@ -72,9 +74,9 @@ void print_text(const Section& section) {
       const bool last = column + 1 == row.size();
       line += last ? fmt::format(" {}", row[column]) : fmt::format(" {:<{}} ", row[column], widths[column]);
     }
-    fmt::print("{}\n", line);
+    text += line + "\n";
   }
-  fmt::print("\n");
+  return text + "\n";
 }
 
 std::string quoted(const std::string& text) {
@@ -92,7 +94,7 @@ std::string quoted(const std::string& text) {
 }
 
 // {"sections": [{"title": …, "rows": [{column: cell, …}, …]}, …]}
-void print_json(const std::vector<Section>& sections) {
+std::string as_json(const std::vector<Section>& sections) {
   std::string out;
   for (const Section& section : sections) {
     std::string rows;
@@ -106,7 +108,7 @@ void print_json(const std::vector<Section>& sections) {
     }
     out += fmt::format("{}\n  {{\"title\": {}, \"rows\": [{}]}}", out.empty() ? "" : ",", quoted(section.title), rows);
   }
-  fmt::print("{{\"schema\": 1, \"sections\": [{}\n]}}\n", out);
+  return fmt::format("{{\"schema\": 1, \"sections\": [{}\n]}}\n", out);
 }
 
 }  // namespace
@@ -114,27 +116,27 @@ void print_json(const std::vector<Section>& sections) {
 int info(bool json) {
   const auto config = base::Config::from_environment();
   if (!config) {
-    fmt::print(stderr, "grapnel info: {}\n", config.status().message());
+    complain("grapnel info", config.status().message());
     return 1;
   }
-  for (const std::string& sentence : base::misspelt_in_environment())
-    fmt::print(stderr, "grapnel info: {}\n", sentence);
+  for (const std::string& sentence : base::misspelt_in_environment()) complain("grapnel info", sentence);
   std::vector<Section> sections = {build_section()};
   for (Section& section : transport_sections(*config)) sections.push_back(std::move(section));
   int exit_code = 0;
   if (auto nodes = node_section(*config); nodes.ok()) {
     sections.push_back(std::move(*nodes));
   } else {
-    fmt::print(stderr, "grapnel info: no node map: {}\n", nodes.status().message());
+    complain("grapnel info", "no node map: " + nodes.status().message());
     exit_code = 1;
   }
   sections.push_back(settings_section(*config));
+  std::string text;
   if (json) {
-    print_json(sections);
+    text = as_json(sections);
   } else {
-    for (const Section& section : sections) print_text(section);
+    for (const Section& section : sections) text += as_text(section);
   }
-  return exit_code;
+  return print("grapnel info", text) ? exit_code : 1;
 }
 
 }  // namespace grapnel::tool

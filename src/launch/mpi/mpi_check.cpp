@@ -8,12 +8,20 @@
 namespace grapnel::launch {
 namespace {
 
+#ifdef OPEN_MPI
+constexpr const char* kMpi = "Open MPI";
+constexpr const char* kLauncher = "mpirun.openmpi";
+#else
+constexpr const char* kMpi = "MPICH or of its family";
+constexpr const char* kLauncher = "mpiexec.mpich";
+#endif
+
 Status alone(const std::string& launcher, const std::string& how_many) {
   return Status(Code::unavailable,
                 fmt::format("this process was started by {} as one of {} ranks, but its MPI knows only itself: the "
-                            "launcher is not that of the program's MPI. Start it with that one (mpirun.openmpi, "
-                            "mpiexec.mpich, `grapnel run --mpi`), or build the program with the launcher's MPI",
-                            launcher, how_many));
+                            "launcher is not that of the program's MPI, which is {}. Start it with {}, by itself or as "
+                            "`grapnel run --launcher {}`, or build the program with the launcher's MPI",
+                            launcher, how_many, kMpi, kLauncher, kLauncher));
 }
 
 // MPI_COMM_WORLD has one rank: is that what the launcher meant?

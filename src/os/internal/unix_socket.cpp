@@ -5,14 +5,14 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <system_error>
 
+#include "os/limits.hpp"
 #include "os/mailbox.hpp"
 
 namespace grapnel::os::internal {
 
 Status system_error(const char* what, int error) {
-  return Status(Code::system, fmt::format("{}: {}", what, std::generic_category().message(error)));
+  return Status(Code::system, fmt::format("{}: {}", what, error_words(error)));
 }
 
 Result<SocketAddress> abstract_address(const std::string& name) {

@@ -112,7 +112,7 @@ void add_rows_of_component(uct_component_h component, std::vector<TransportRow>&
 Result<std::vector<TransportRow>> describe_transports() {
   uct_component_h* components = nullptr;
   unsigned count = 0;
-  GRAPNEL_TRY(ucx::to_status(uct_query_components(&components, &count), "list its components"));
+  GRAPNEL_TRY(ucx::to_local_status(uct_query_components(&components, &count), "list its components"));
   std::vector<TransportRow> rows;
   for (unsigned i = 0; i < count; ++i) add_rows_of_component(components[i], rows);
   uct_release_component_list(components);

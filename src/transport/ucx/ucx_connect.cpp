@@ -2,6 +2,7 @@
 #include "base/check.hpp"
 #include "base/codec.hpp"
 #include "base/log.hpp"
+#include "os/limits.hpp"
 #include "transport/ucx/ucx_status.hpp"
 #include "transport/ucx/ucx_worker.hpp"
 
@@ -54,7 +55,7 @@ Result<Path*> UcxWorker::add_path(ByteView address) {
   params.err_handler = {.cb = on_endpoint_failure, .arg = path.get()};
   const ucs_status_t status = ucp_ep_create(worker_, &params, &path->endpoint);
   if (status != UCS_OK) {
-    return Status{Code::system, to_status(status, "connect to a worker").message() +
+    return Status{Code::system, to_local_status(status, "connect to a worker").message() +
                                     " (UCX_TLS=" + context_->settings().transports + ")"};
   }
   Path* added = path.get();
@@ -118,7 +119,9 @@ void UcxWorker::on_endpoint_failure(void* path, ucp_ep_h /*endpoint*/, ucs_statu
 // May run inside ucp_worker_progress or inside a send: the sink is told later, from `progress`.
 void UcxWorker::endpoint_failed(Path& path, ucs_status_t status) {
   if (!path.failure.ok()) return;
-  path.failure = Status{Code::peer_dead, "the connection to a peer is gone: " + std::string(ucs_status_string(status))};
+  // UCX ends a connection, too, where this process could open no descriptor for it.
+  const std::string why = std::string("the connection to a peer is gone: ") + ucs_status_string(status);
+  path.failure = Status{Code::peer_dead, os::with_limits_met(why)};
   failed_.push_back(&path);
 }
 

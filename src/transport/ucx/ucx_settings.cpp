@@ -84,9 +84,22 @@ Settings choose_settings(const base::Config& config, const launch::NodeMap& node
   return settings;
 }
 
+Status with_devices(const Status& failure, const std::vector<TransportRow>& rows) {
+  const char* const chosen = std::getenv("UCX_NET_DEVICES");
+  if (chosen == nullptr) return failure;
+  std::vector<std::string> devices;
+  for (const TransportRow& row : rows) {
+    const TransportFact* const known = find_fact(row.name);
+    const bool new_one = std::find(devices.begin(), devices.end(), row.device) == devices.end();
+    if (known != nullptr && !known->within_machine && new_one) devices.push_back(row.device);
+  }
+  return {failure.code(), fmt::format("{}; UCX_NET_DEVICES={} is set, and the devices here are: {}", failure.message(),
+                                      chosen, fmt::join(devices, ", "))};
+}
+
 Result<ucp_config_t*> make_ucx_config(const Settings& settings) {
   ucp_config_t* config = nullptr;
-  GRAPNEL_TRY(to_status(ucp_config_read(nullptr, nullptr, &config), "read its configuration"));
+  GRAPNEL_TRY(to_local_status(ucp_config_read(nullptr, nullptr, &config), "read its configuration"));
   for (const auto& [name, value] : settings.changes) {
     const ucs_status_t status = ucp_config_modify(config, name.c_str(), value.c_str());
     if (status != UCS_OK) {

@@ -33,6 +33,10 @@ struct Settings {
 Settings choose_settings(const base::Config& config, const launch::NodeMap& nodes,
                          const std::vector<TransportRow>& rows);
 
+/// Of a start without a usable transport: the same failure, and, where the user chose devices (UCX_NET_DEVICES), those
+/// that are here.
+Status with_devices(const Status& failure, const std::vector<TransportRow>& rows);
+
 /// A UCX configuration with the changes made; release it with ucp_config_release. Errors: system.
 Result<ucp_config_t*> make_ucx_config(const Settings& settings);
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "os/limits.hpp"
+
 namespace grapnel::transport::ucx {
 namespace {
 
@@ -36,6 +38,13 @@ Code code_of(ucs_status_t status) {
 Status to_status(ucs_status_t status, std::string_view doing) {
   if (status == UCS_OK) return {};
   return {code_of(status), fmt::format("UCX could not {}: {}", doing, ucs_status_string(status))};
+}
+
+Status to_local_status(ucs_status_t status, std::string_view doing) {
+  if (status == UCS_OK) return {};
+  const Code code = code_of(status);
+  return {code == Code::peer_dead ? Code::system : code,
+          os::with_limits_met(fmt::format("UCX could not {}: {}", doing, ucs_status_string(status)))};
 }
 
 }  // namespace grapnel::transport::ucx

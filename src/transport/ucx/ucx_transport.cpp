@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "os/limits.hpp"
 #include "transport/ucx/ucx_context.hpp"
 #include "transport/ucx/ucx_memory.hpp"
+#include "transport/ucx/ucx_signals.hpp"
 #include "transport/ucx/ucx_status.hpp"
 #include "transport/ucx/ucx_worker.hpp"
 
@@ -24,14 +26,19 @@ Result<std::shared_ptr<const Context>> Context::create(Settings settings) {
   const ucs_status_t status = ucp_init(&params, *config, &handle);
   ucp_config_release(*config);
   if (status != UCS_OK) {
-    return Status{Code::unavailable, fmt::format("UCX has no usable transport for UCX_TLS={}: {}; `grapnel info` lists "
-                                                 "those of this machine",
-                                                 settings.transports, ucs_status_string(status))};
+    return Status{Code::unavailable,
+                  os::with_limits_met(fmt::format("UCX has no usable transport for UCX_TLS={}: {}; `grapnel info` "
+                                                  "lists those of this machine",
+                                                  settings.transports, ucs_status_string(status)))};
   }
   return std::shared_ptr<const Context>(new Context(handle, std::move(settings)));
 }
 
 namespace {
+
+// A library's constructors run after those of the libraries that it needs, so UCX's has run; and before main, or before
+// dlopen returns, so the program has not seen UCX's handlers. In this file, which no static link leaves out.
+[[gnu::constructor]] void at_load() { give_back_signals(); }
 
 class UcxTransport final : public Transport {
  public:
@@ -67,7 +74,7 @@ Result<std::unique_ptr<Transport>> make_ucx_transport(const base::Config& config
   ucx::Settings settings = ucx::choose_settings(config, nodes, *rows);
   settings.secret = secret;
   auto context = ucx::Context::create(std::move(settings));
-  if (!context.ok()) return context.status();
+  if (!context.ok()) return ucx::with_devices(context.status(), *rows);
   base::log_info("node {}: UCX transports {}", index(me), (*context)->settings().transports);
   return std::unique_ptr<Transport>(std::make_unique<ucx::UcxTransport>(std::move(*context)));
 }

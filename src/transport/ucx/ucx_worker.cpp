@@ -50,8 +50,8 @@ Status UcxWorker::open() {
   if (context_->settings().native == NativeWay::adapter) params.events |= UCP_WAKEUP_RMA;
   // Requests of a peer that died may stay with UCX until the worker goes: no leak that anyone could mend.
   params.flags = UCP_WORKER_FLAG_IGNORE_REQUEST_LEAK;
-  GRAPNEL_TRY(to_status(ucp_worker_create(context_->handle(), &params, &worker_), "create a worker"));
-  GRAPNEL_TRY(to_status(ucp_worker_get_efd(worker_, &event_fd_), "make a worker's event descriptor"));
+  GRAPNEL_TRY(to_local_status(ucp_worker_create(context_->handle(), &params, &worker_), "create a worker"));
+  GRAPNEL_TRY(to_local_status(ucp_worker_get_efd(worker_, &event_fd_), "make a worker's event descriptor"));
   GRAPNEL_TRY(install_handlers());
   return read_address();
 }

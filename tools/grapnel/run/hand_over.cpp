@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "run/message.hpp"
@@ -42,21 +43,60 @@ Family family_of(const std::string& path) {
   return text.rfind("slurm", 0) == 0 ? Family::slurm : Family::open_mpi;
 }
 
-// The one that the user names; else Slurm's own inside a Slurm job; else whichever is here, Slurm's last: outside of a
-// job it asks for an allocation first.
+Result<Launcher> find_launcher(const std::string& name) {
+  const auto path = find_program(name);
+  if (!path) return path.status();
+  return Launcher{name, *path, family_of(*path)};
+}
+
+// The family of the MPI that this build's libarmci is for.
+std::optional<Family> own_family() {
+  const std::string_view mpi = GRAPNEL_MPI;
+  if (mpi == "openmpi") return Family::open_mpi;
+  return mpi == "mpich" ? std::optional(Family::hydra) : std::nullopt;
+}
+
+const char* words_for(Family family) {
+  switch (family) {
+    case Family::open_mpi: return "Open MPI";
+    case Family::hydra: return "MPICH";
+    case Family::slurm: break;
+  }
+  return "Slurm";
+}
+
+// An MPI program of another MPI than its launcher's would be as many jobs of one rank.
+Status check_family(const Launcher& launcher, const RunOptions& options) {
+  const auto own = own_family();
+  if (!options.mpi || !own || launcher.family == *own || launcher.family == Family::slurm) return {};
+  return {
+      Code::unavailable,
+      fmt::format("this Grapnel's libarmci is for {}, of which there is no launcher in PATH; {} is {}'s. Install {}'s, "
+                  "or name one: --launcher {}",
+                  words_for(*own), launcher.path, words_for(launcher.family), words_for(*own), launcher.name)};
+}
+
+// The one that the user names; else Slurm's own inside a Slurm job; else that of the build's own MPI; else whichever is
+// here, Slurm's last: outside of a job it asks for an allocation first.
 Result<Launcher> choose_launcher(const RunOptions& options) {
+  if (!options.launcher.empty()) return find_launcher(options.launcher);
   std::vector<std::string> names = {"mpirun", "mpirun.openmpi", "mpiexec", "mpiexec.mpich", "mpiexec.hydra"};
   names.insert(in_slurm() ? names.begin() : names.end(), "srun");
-  if (!options.launcher.empty()) names = {options.launcher};
+  std::optional<Launcher> first;
   for (const std::string& name : names) {
-    const auto path = find_program(name);
-    if (path) return Launcher{name, *path, family_of(*path)};
-    if (!options.launcher.empty()) return path.status();
+    const auto found = find_launcher(name);
+    if (!found) continue;
+    if ((in_slurm() && found->family == Family::slurm) || found->family == own_family()) return *found;
+    if (!first) first = *found;
   }
-  return Status(
-      Code::unavailable,
-      "this job needs a launcher for MPI or several hosts, and there is neither srun nor mpirun nor mpiexec in "
-      "PATH");
+  if (!first) {
+    return Status(
+        Code::unavailable,
+        "this job needs a launcher for MPI or several hosts, and there is neither srun nor mpirun nor mpiexec in "
+        "PATH");
+  }
+  GRAPNEL_TRY(check_family(*first, options));
+  return *first;
 }
 
 std::vector<std::string> hosts_of(const RunOptions& options) {

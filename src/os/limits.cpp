@@ -1,0 +1,112 @@
+#include "os/limits.hpp"
+
+#include <dirent.h>
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+#include "base/units.hpp"
+
+namespace grapnel::os {
+namespace {
+
+// A worker of UCX opens about a dozen, and frees them again where one is refused.
+constexpr rlim_t kSpareDescriptors = 24;
+constexpr std::size_t kSpareAddresses = 64 * base::kMiB;
+
+std::optional<rlim_t> limit_of(__rlimit_resource resource) {
+  rlimit limit{};
+  if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  return limit.rlim_cur;
+}
+
+std::string value_of(std::optional<rlim_t> limit) { return limit ? std::to_string(*limit) : "any number of"; }
+
+// All of them where there is none left to look with.
+rlim_t open_descriptors(rlim_t limit) {
+  DIR* folder = ::opendir("/proc/self/fd");
+  if (folder == nullptr) return errno == EMFILE ? limit : 0;
+  rlim_t count = 0;
+  while (const dirent* entry = ::readdir(folder)) count += entry->d_name[0] == '.' ? 0 : 1;
+  ::closedir(folder);
+  return count - 1;  // the folder itself
+}
+
+std::string about_descriptors() {
+  const auto limit = limit_of(RLIMIT_NOFILE);
+  if (!limit) return "";
+  const rlim_t open = open_descriptors(*limit);
+  if (open + kSpareDescriptors < *limit) return "";
+  return fmt::format("this process has {} descriptors open and may open {}: raise the limit (ulimit -n)", open, *limit);
+}
+
+// The error of starting a thread with this much stack; the default where it is 0.
+int try_thread(std::size_t stack_bytes) {
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  if (stack_bytes > 0) ::pthread_attr_setstacksize(&attributes, stack_bytes);
+  pthread_t thread{};
+  const int error = ::pthread_create(
+      &thread, &attributes, [](void* nothing) { return nothing; }, nullptr);
+  if (error == 0) ::pthread_join(thread, nullptr);
+  ::pthread_attr_destroy(&attributes);
+  return error;
+}
+
+std::string about_threads() {
+  if (try_thread(0) == 0) return "";
+  if (try_thread(128 * base::kKiB) != 0) {
+    return fmt::format(
+        "no thread can be started: this user may run {} processes and threads (ulimit -u), and a container may be "
+        "limited further (pids.max): end some, or raise the limit",
+        value_of(limit_of(RLIMIT_NPROC)));
+  }
+  return fmt::format(
+      "a thread takes the stack limit, {} MiB, as addresses, and they are refused: lower the limit (ulimit -s 8192)",
+      limit_of(RLIMIT_STACK).value_or(0) / base::kMiB);
+}
+
+std::string about_addresses() {
+  const auto limit = limit_of(RLIMIT_AS);
+  if (!limit) return "";
+  void* const room = ::mmap(nullptr, kSpareAddresses, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room != MAP_FAILED) ::munmap(room, kSpareAddresses);
+  if (room != MAP_FAILED) return "";
+  return fmt::format("the address space is limited to {} MiB and used up: raise the limit (ulimit -v)",
+                     *limit / base::kMiB);
+}
+
+}  // namespace
+
+std::string error_words(int error) {
+  std::string words = std::generic_category().message(error);
+  if (error == EMFILE) {
+    words += fmt::format(": this process may open {}; raise the limit (ulimit -n)", value_of(limit_of(RLIMIT_NOFILE)));
+  } else if (error == ENFILE) {
+    words += ": the machine has no more for all its processes (fs.file-max)";
+  } else if (error == EAGAIN) {
+    if (const std::string limit = about_threads(); !limit.empty()) words += ": " + limit;
+  }
+  return words;
+}
+
+std::string limits_met() {
+  std::string all;
+  for (const std::string& one : {about_descriptors(), about_threads(), about_addresses()}) {
+    if (!one.empty()) all += (all.empty() ? "" : "; ") + one;
+  }
+  return all;
+}
+
+std::string with_limits_met(std::string message) {
+  if (const std::string limits = limits_met(); !limits.empty()) message += " (" + limits + ")";
+  return message;
+}
+
+}  // namespace grapnel::os

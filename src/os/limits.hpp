@@ -1,0 +1,22 @@
+// Which limit of the process was met: for the message of a call that failed.
+//
+// Libraries answer "Input/output error" where a descriptor or a thread was refused; the remedy is another one for each.
+#pragma once
+
+#include <string>
+
+namespace grapnel::os {
+
+/// What an errno means, with the limit, its value and the remedy where the errno is that of a limit ("Too many open files:
+/// this process may open 20; raise the limit (ulimit -n)").
+std::string error_words(int error);
+
+/// The limits that are met, or nearly, now: descriptors, threads, the stack of a new thread, the address space. One
+/// sentence with the remedy each; empty where there is room. Opens a folder, maps memory and starts a thread: only after
+/// a failure. Any thread.
+std::string limits_met();
+
+/// `message`, and after it what `limits_met` finds.
+std::string with_limits_met(std::string message);
+
+}  // namespace grapnel::os

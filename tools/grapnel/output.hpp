@@ -1,0 +1,14 @@
+// What the command prints: results on stdout, where one that cannot be written is an error, and complaints on stderr.
+#pragma once
+
+#include <string_view>
+
+namespace grapnel::tool {
+
+/// Writes `text` on stdout. False, after one line on stderr, where it could not be written whole.
+bool print(std::string_view command, std::string_view text);
+
+/// "command: text" on stderr, in one write.
+void complain(std::string_view command, std::string_view text);
+
+}  // namespace grapnel::tool
