@@ -3,7 +3,8 @@
 //
 //   check                       all of it; "probe ok" from every rank
 //   start                       joins and leaves
-//   nest PROGRAM ARGUMENTS…     joins; rank 0 starts the program and waits for it; exit code 5 where that one's is not 0
+//   nest PROGRAM ARGUMENTS…     joins; rank 0 starts the program and waits for it; exit code 5 where that one's is not
+//                               0
 //   descriptors                 "descriptors RANK COUNT SOCKETS NUMBER,NUMBER,…" of what it was started with, and start
 //   stay sleep|compute|fence|health   "ready RANK PID", then that for ever (health: until it fails, then sleep)
 //   exit RANK CODE              that rank exits after joining, without leaving the job; the others sleep
