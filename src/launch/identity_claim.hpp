@@ -4,8 +4,8 @@
 // joined. Without this it would join as the same rank, and both would wait for ever. So who joins claims the identity
 // first, and the kernel holds the claim for it until it leaves the job or ends, however it ends:
 //   - where the launcher speaks PMI-1, a record lock on the socket PMI_FD;
-//   - where it speaks PMIx, a listening socket under a name made of namespace, rank and server; another user's under that
-//     name is no claim.
+//   - where it speaks PMIx, a listening socket under a name made of namespace, rank and server; another user's under
+//     that name is no claim.
 //
 // Threads: any.
 #pragma once

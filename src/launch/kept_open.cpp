@@ -26,7 +26,7 @@ Result<KeptOpen> KeptOpen::exchange(Launch& launch) {
   KeptOpen kept;
   const LauncherSigns signs = LauncherSigns::now();
   const auto& ranks = launch.nodes().ranks_of[index(launch.node())];
-  if (!signs.offers_pmi1() || signs.text("GRAPNEL_RUN_RANKS") || ranks.size() < 2) return kept;
+  if (!signs.offers_pmi1() || signs.offers_grapnel_run() || ranks.size() < 2) return kept;
   const std::size_t place = places_in_nodes(launch.nodes())[index(launch.rank())];
   const Rank next = ranks[(place + 1) % ranks.size()];
   const int socket = *signs.number("PMI_FD");

@@ -125,6 +125,7 @@ class Pmi1Launch final : public NodeLaunch {
     auto kept_open = KeptOpen::exchange(*this);
     if (!kept_open) return kept_open.status();
     kept_open_ = std::move(*kept_open);
+    GRAPNEL_TRY(claim_identity());  // again: a copy of the socket that was closed has ended the claim
     GRAPNEL_TRY(watch([this](const std::string& why) { end_job(1, why, why); },
                       {client_->number(), mpi_took_over, POLLRDHUP, kept_open_.active()}));
     connection.joined();

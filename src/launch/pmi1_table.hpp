@@ -1,8 +1,8 @@
 // What all ranks published for one fence, as the server of `grapnel run` hands it to each of them: one sealed file, in
 // place of a request for each value of each rank.
 //
-// The file begins with ranks + 1 offsets (64 bits each) from its beginning; rank r's part lies between the offsets r and
-// r + 1 and holds (key, value) pairs as `base::Encoder::put_string` writes them.
+// The file begins with ranks + 1 offsets (64 bits each) from its beginning; rank r's part lies between the offsets r
+// and r + 1 and holds (key, value) pairs as `base::Encoder::put_string` writes them.
 //
 // Nothing in the file is trusted: an offset or a length that leads out of it is an error.
 #pragma once

@@ -1,8 +1,8 @@
 // A box for short letters between processes of one machine; a letter may carry an open descriptor.
 //
 // A datagram socket in the abstract namespace: it has a name but no file, so nothing is left behind whatever is killed.
-// The name holds the job's secret; beyond that the kernel vouches for the sender, and letters of another user are
-// dropped unread. Error texts never show the name.
+// The name is random, not a secret (/proc/net/unix lists it); the kernel names the sender, and letters of another user
+// are dropped unread. Error texts never show the name.
 //
 // Threads: `send` from any thread; `receive` from one at a time.
 #pragma once

@@ -1,6 +1,7 @@
 // A piece of memory that one process fills and others only read: they get its descriptor and map it.
 //
-// The file is sealed: its bytes and its length stay as they are, so a reader may look at it as at a constant of its own.
+// The file is sealed: its bytes and its length stay as they are, so a reader may look at it as at a constant of its
+// own.
 //
 // Threads: any.
 #pragma once

@@ -1,7 +1,7 @@
 // Connections between processes of one machine that end when one of them does: each end sees the other's death at once.
 //
 // SOCK_SEQPACKET in the abstract namespace: packets keep their bounds, and nothing is left in the file system. Both
-// ends check that the other belongs to the same user. Error texts never show the name, which holds the job's secret.
+// ends check that the other belongs to the same user. Error texts never show the name.
 //
 // Threads: one sender and one receiver per connection at a time; `accept` from one thread.
 #pragma once

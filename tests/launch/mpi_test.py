@@ -137,7 +137,8 @@ class OverMpi(LaunchedCase):
         self.assertEqual(out.count("finish: unavailable: MPI is finalised"), 3, out)
 
     def test_alone_inside_a_larger_job(self):
-        launchers = [[OPTIONS.tool, "run"]]
+        # `grapnel run` speaks PMI-1, so it is MPICH's launcher as well.
+        launchers = [[OPTIONS.tool, "run"]] if OPTIONS.family == "openmpi" else []
         other = HYDRA if OPTIONS.family == "openmpi" else OPEN_MPI
         if other is not None:
             launchers.append(with_options(other))
@@ -154,6 +155,14 @@ class OverMpi(LaunchedCase):
         code, out, _ = self.run_job("alone", launcher=[self.program])
         self.remove_what_mpirun_left()
         self.assertEqual((code, out), (0, "join: ok\n"))
+
+    def test_mpich_under_grapnel_run(self):
+        if OPTIONS.family != "mpich":
+            self.skipTest("Open MPI does not speak PMI-1")
+        for word in ("check", "beside first", "beside after", "beside last"):
+            with self.subTest(word=word):
+                code, out, err = self.run_job("-n", 3, "--nodes", 2, self.program, *word.split())
+                self.assertEqual((code, out.count("mpi ok"), err), (0, 3, ""), out)
 
     def test_abort(self):
         code, out, err = self.run_probe(3, "abort", 1, 5)

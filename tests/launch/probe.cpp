@@ -3,6 +3,8 @@
 //
 //   check                       all of it; "probe ok" from every rank
 //   start                       joins and leaves
+//   nest PROGRAM ARGUMENTS…     joins; rank 0 starts the program and waits for it; exit code 5 where that one's is not
+//                               0
 //   descriptors                 "descriptors RANK COUNT SOCKETS NUMBER,NUMBER,…" of what it was started with, and start
 //   stay sleep|compute|fence|health   "ready RANK PID", then that for ever (health: until it fails, then sleep)
 //   exit RANK CODE              that rank exits after joining, without leaving the job; the others sleep
@@ -11,6 +13,8 @@
 //                               before it joins; "pool RANK NUMBER" says which candidate was agreed on
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -61,6 +65,22 @@ void tell_descriptors() {
       fmt::format("descriptors {} {} {} {}", rank != nullptr ? rank : "-", count, sockets, numbers));
 }
 
+// The answer is this rank's exit code.
+int nest(grapnel::launch::Launch& launch, char** command) {
+  grapnel::probe::need(launch.fence(), "fence");
+  int status = 0;
+  if (launch.rank() == grapnel::Rank{0}) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::execvp(command[0], command);
+      ::_exit(127);
+    }
+    ::waitpid(child, &status, 0);
+  }
+  grapnel::probe::need(launch.fence(), "fence");
+  return status == 0 ? 0 : 5;
+}
+
 void tell_pool(grapnel::launch::Launch& launch) {
   const auto bases = grapnel::os::AddressPool::candidate_bases();
   const auto found = std::find(bases.begin(), bases.end(), launch.pool().base());
@@ -85,7 +105,8 @@ int main(int argc, char** argv) {
     probe::end_badly(launch, word == "abort", std::atoi(argv[2]), std::atoi(argv[3]));
   }
   if (word == "crowded") tell_pool(launch);
-  if (word != "start" && word != "descriptors") probe::check(launch);
+  const int exit_code = word == "nest" ? nest(launch, argv + 2) : 0;
+  if (word != "start" && word != "descriptors" && word != "nest") probe::check(launch);
   probe::need(launch.finalize(), "finalize");
-  return 0;
+  return exit_code;
 }

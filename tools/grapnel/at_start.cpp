@@ -27,7 +27,7 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) void look_before_
   }
 }
 
-__attribute__((section(".preinit_array"), used)) void (*const look)(int, char**, char**) = look_before_the_libraries;
+__attribute__((section(".preinit_array"), used)) void (*const kLook)(int, char**, char**) = look_before_the_libraries;
 
 }  // namespace
 

@@ -53,20 +53,25 @@ class MpiLaunch final : public NodeLaunch {
  public:
   explicit MpiLaunch(os::Host& host) : NodeLaunch(host) {}
 
-  // Without `finalize` the communicator stays: freeing it is collective, and the others may not do it.
-  ~MpiLaunch() override { liveness_.reset(); }
+  // Without `finalize` the communicator stays: freeing it is collective, and the others may not do it. All ranks have
+  // come to MPI_Finalize where it is over: after it a rank's end is no death.
+  ~MpiLaunch() override {
+    if (liveness_ && !mpi_lives()) liveness_->say_goodbye();
+    liveness_.reset();
+  }
 
   Status start(MPI_Comm comm, const base::Config& config) {
     GRAPNEL_TRY(check_mpi());
     GRAPNEL_TRY(check_communicator(comm));
     GRAPNEL_TRY(store_.open(comm));
-    // For a program that this rank starts and that does not call MPI. MPI itself knows its ranks: no claim, no error.
-    static_cast<void>(claim_.take(LauncherSigns::now()));
     library_ = library_name();
     GRAPNEL_TRY(meet(config, static_cast<Rank>(store_.rank()), store_.size()));
     auto kept_open = KeptOpen::exchange(*this);
     if (!kept_open) return kept_open.status();
     kept_open_ = std::move(*kept_open);
+    // For a program that this rank starts and that does not call MPI. MPI itself knows its ranks: no claim, no error.
+    // After the exchange: a copy of PMI_FD that is closed ends the claim.
+    static_cast<void>(claim_.take(LauncherSigns::now()));
     return watch([this](const std::string& why) { end_job(1, why); },
                  {launcher_process_.number(), {}, POLLIN, kept_open_.active()});
   }

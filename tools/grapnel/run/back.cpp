@@ -33,8 +33,8 @@ constexpr double kDrain_s = 2;
 constexpr std::size_t kOwnDescriptors = 32;  // of the launcher itself
 constexpr unsigned kAfterTheFront_s = 15;
 
-// This process ends the job in order when the front is gone (end_without_front). Should it be stuck somewhere, the kernel
-// ends it a while later, and the ranks with it.
+// This process ends the job in order when the front is gone (end_without_front). Should it be stuck somewhere, the
+// kernel ends it a while later, and the ranks with it.
 void end_some_time_after_the_front() {
   ::signal(SIGRTMIN, [](int) { ::alarm(kAfterTheFront_s); });
   sigset_t both;

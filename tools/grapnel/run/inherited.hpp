@@ -8,7 +8,8 @@
 namespace grapnel::tool {
 
 /// Descriptors above 2 that were open when this process was started and are meant for the programs that it starts
-/// (`<(command)` of a shell makes such), ascending. Not an outer launcher's socket. To be asked before others are opened.
+/// (`<(command)` of a shell makes such), ascending. Not an outer launcher's socket. To be asked before others are
+/// opened.
 std::vector<int> inherited_descriptors();
 
 /// Raises the soft limit of open files to `wanted` where the hard limit lets it. The answer is the limit before.

@@ -14,17 +14,19 @@ void say(std::string_view text) {
 }
 
 std::string printable(std::string_view text) {
-  std::string clean(text);
-  for (std::size_t i = 0; i < clean.size(); ++i) {
-    const auto c = static_cast<unsigned char>(clean[i]);
-    // In UTF-8, C2 80 to C2 9F are control characters, too; the byte alone is one in Latin-1.
-    const bool second_set =
-        c >= 0x80 && c < 0xa0 &&
-        (i == 0 || static_cast<unsigned char>(text[i - 1]) == 0xc2 || static_cast<unsigned char>(text[i - 1]) < 0x80);
-    if (c == '\n' || c == '\t' || c == '\r') {
-      clean[i] = ' ';
-    } else if (c < 0x20 || c == 0x7f || second_set) {
-      clean[i] = '?';
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const auto is_second_set = [](unsigned c) { return c >= 0x80 && c < 0xa0; };
+  std::string clean;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (byte(i) == 0xc2 && is_second_set(byte(i + 1))) {
+      clean += '?';  // in UTF-8 these control characters take two bytes
+      ++i;
+    } else if (byte(i) == '\n' || byte(i) == '\t' || byte(i) == '\r') {
+      clean += ' ';
+    } else if (byte(i) < 0x20 || byte(i) == 0x7f || (is_second_set(byte(i)) && (i == 0 || byte(i - 1) < 0x80))) {
+      clean += '?';
+    } else {
+      clean += text[i];
     }
   }
   return clean;

@@ -16,8 +16,8 @@ sigset_t forwarded_signals();
 /// Ends the job, where the ranks let it: INT, TERM, HUP, QUIT.
 bool asks_to_end(int signal);
 
-/// The stop that a terminal asks for is apart: it must stay pending until the launcher is ready to stop. A continue that
-/// comes before then takes it away again, in the kernel, so that stop and continue cannot pass each other.
+/// The stop that a terminal asks for is apart: it must stay pending until the launcher is ready to stop. A continue
+/// that comes before then takes it away again, in the kernel, so that stop and continue cannot pass each other.
 class StopRequests {
  public:
   /// Errors: system.
@@ -37,8 +37,8 @@ class StopRequests {
 void block_signals();
 
 enum class Stops { included, apart };
-/// The blocked ones and SIGCHLD arrive here, but for SIGTSTP where stops are `apart`. One per process: it belongs to who
-/// created it. Errors: system.
+/// The blocked ones and SIGCHLD arrive here, but for SIGTSTP where stops are `apart`. One per process: it belongs to
+/// who created it. Errors: system.
 Result<os::Descriptor> open_signals(Stops stops);
 
 /// The next signal, if there is one.
