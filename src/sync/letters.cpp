@@ -89,7 +89,8 @@ Status Letters::send_local(Rank to, const Envelope& envelope, ByteView content) 
   Status waited = waiting_.on_word(words.departures, [&](std::uint32_t&) {
     collect();
     return inbox.put(envelope, content);
-  });
+  }, progress::Waiting::kForever, progress::Waiting::kLongestSleep_ns,
+  [to] { return progress::WaitSubject{progress::WaitKind::inbox, "allgather", {index(to)}}; });
   words.waiting_for_room.fetch_sub(1, std::memory_order_relaxed);
   return waited;
 }
@@ -112,7 +113,8 @@ Status Letters::send_away(Rank to, const Envelope& envelope, ByteView content, b
   return client_->wait_until([&] {
     collect();
     return unacknowledged_ == 0;
-  });
+  }, progress::Waiting::kForever,
+  [node] { return progress::WaitSubject{progress::WaitKind::answer, "allgather", {index(node)}}; });
 }
 
 void Letters::collect() {
@@ -135,7 +137,8 @@ Result<Bytes> Letters::receive(Rank from, const Subject& subject) {
     collect();
     found = messages_.find({subject, from});
     return found != messages_.end() && found->second.complete();
-  }));
+  }, progress::Waiting::kForever, progress::Waiting::kLongestSleep_ns,
+  [from] { return progress::WaitSubject{progress::WaitKind::message, "allgather", {index(from)}}; }));
   Bytes content = std::move(found->second.content);
   messages_.erase(found);
   return content;
