@@ -52,9 +52,10 @@ void log_set_identity(std::string identity) { thread_identity = std::move(identi
 bool log_enabled(LogLevel level) { return level <= threshold.load(std::memory_order_relaxed); }
 
 void log_write(LogLevel level, std::string_view text) {
-  const std::string line = thread_identity.empty()
-                               ? fmt::format("{}grapnel {}: {}\n", log_stamp(), name_of(level), text)
-                               : fmt::format("{}grapnel[{}] {}: {}\n", log_stamp(), thread_identity, name_of(level), text);
+  const std::string line =
+      thread_identity.empty()
+          ? fmt::format("{}grapnel {}: {}\n", log_stamp(), name_of(level), text)
+          : fmt::format("{}grapnel[{}] {}: {}\n", log_stamp(), thread_identity, name_of(level), text);
   // A log line that cannot be written has nowhere to be reported.
   (void)write_all(STDERR_FILENO, line);
 }

@@ -17,9 +17,9 @@
 #include "base/config.hpp"
 #include "grapnel/status.hpp"
 #include "grapnel/types.hpp"
+#include "launch/status_socket.hpp"
 #include "os/address_pool.hpp"
 #include "os/descriptor.hpp"
-#include "launch/status_socket.hpp"
 #include "os/host.hpp"
 
 namespace grapnel::launch {

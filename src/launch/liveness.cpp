@@ -93,9 +93,11 @@ void Liveness::watch() {
 
 bool Liveness::sleep_until_news() {
   // Of the launcher's socket the hang-up alone: what it says is for the thread that asked.
-  std::vector<pollfd> entries = {
-      {stop_.number(), POLLIN, 0}, {launcher_gone_.number(), POLLIN, 0}, {launcher_.number, launcher_.events, 0},
-      {status_ != nullptr ? status_->listener() : -1, POLLIN, 0}, {status_ != nullptr ? status_->wake() : -1, POLLIN, 0}};
+  std::vector<pollfd> entries = {{stop_.number(), POLLIN, 0},
+                                 {launcher_gone_.number(), POLLIN, 0},
+                                 {launcher_.number, launcher_.events, 0},
+                                 {status_ != nullptr ? status_->listener() : -1, POLLIN, 0},
+                                 {status_ != nullptr ? status_->wake() : -1, POLLIN, 0}};
   for (const Peer& peer : peers_) {
     if (peer.connection.valid()) entries.push_back({peer.connection.number(), POLLIN, 0});
   }

@@ -30,9 +30,9 @@
 
 #include "base/units.hpp"
 #include "grapnel/types.hpp"
+#include "launch/status_socket.hpp"
 #include "os/descriptor.hpp"
 #include "os/host.hpp"
-#include "launch/status_socket.hpp"
 #include "os/stream.hpp"
 
 namespace grapnel::launch {

@@ -86,7 +86,7 @@ class NodeLaunch : public Launch {
   IdentityClaim claim_;  ///< until the job is left
   std::unique_ptr<NodeLink> link_;
   std::unique_ptr<StatusSocket> status_;  ///< likewise; null where it could not be opened. Outlives the watcher
-  std::unique_ptr<Liveness> liveness_;  ///< once `watch` has succeeded
+  std::unique_ptr<Liveness> liveness_;    ///< once `watch` has succeeded
 
  private:
   /// Collective over the node: node map, node memory and pool from what everybody said.

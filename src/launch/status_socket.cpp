@@ -67,7 +67,8 @@ void StatusSocket::serve() {
 
 void StatusSocket::look(bool woken) {
   std::uint64_t count = 0;
-  if (woken) [[maybe_unused]] const auto got = ::read(wake_.number(), &count, sizeof count);
+  if (woken) [[maybe_unused]]
+    const auto got = ::read(wake_.number(), &count, sizeof count);
   const std::lock_guard guard(mutex_);
   if (report_asked_.exchange(false, std::memory_order_relaxed) && hooks_.report) hooks_.report();
   if (hooks_.look) hooks_.look();

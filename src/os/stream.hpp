@@ -29,8 +29,7 @@ class Connection {
 
   /// Connects to the listener `name`, trying again for `timeout_ns` while there is none yet or its queue is full.
   /// Errors: timed_out, refused (another user's listener), invalid_argument (name), system.
-  static Result<Connection> connect(const std::string& name, std::uint64_t timeout_ns,
-                                    Trust trust = Trust::same_user);
+  static Result<Connection> connect(const std::string& name, std::uint64_t timeout_ns, Trust trust = Trust::same_user);
 
   /// Sends one packet; waits at most `timeout_ns` for room. Errors: peer_dead, timed_out, invalid_argument (size),
   /// system.

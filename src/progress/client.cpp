@@ -114,9 +114,10 @@ Result<Client::Answer> Client::ask(NodeId node, Order order) {
                     answer.get()};
   Status waited = send(node, order).status();
   if (waited.ok()) {
-    waited = wait_until([&] { return answer->has_value(); }, Waiting::kForever, [&] {
-      return WaitSubject{WaitKind::answer, nullptr, {index(node), order.handler}};
-    });
+    waited = wait_until([&] { return answer->has_value(); }, Waiting::kForever,
+                        [&] {
+                          return WaitSubject{WaitKind::answer, nullptr, {index(node), order.handler}};
+                        });
   }
   if (waited.ok()) return **answer;
   static_cast<void>(answer.release());

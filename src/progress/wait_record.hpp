@@ -23,18 +23,18 @@ namespace grapnel::progress {
 
 /// What is waited for, and the meaning of `WaitSubject::what`.
 enum class WaitKind : std::uint8_t {
-  none,          ///< not said
-  barrier,       ///< group key, count; and `members`
-  lock,          ///< number of the set, index, home
-  notification,  ///< the rank that notifies
-  message,       ///< the rank that sends it, in a collective call
-  inbox,         ///< room in the inbox of a rank
-  answer,        ///< of the server of a node
-  departure,     ///< messages that have not left for a node
-  window,        ///< room in the window of a node's server
-  fence,         ///< the node that has not acknowledged all writes
-  stripe,        ///< memory that another rank updates
-  mpi,           ///< MPI's part of a call
+  none,               ///< not said
+  barrier,            ///< group key, count; and `members`
+  lock,               ///< number of the set, index, home
+  notification,       ///< the rank that notifies
+  message,            ///< the rank that sends it, in a collective call
+  inbox,              ///< room in the inbox of a rank
+  answer,             ///< of the server of a node
+  departure,          ///< messages that have not left for a node
+  window,             ///< room in the window of a node's server
+  fence,              ///< the node that has not acknowledged all writes
+  stripe,             ///< memory that another rank updates
+  mpi,                ///< MPI's part of a call
   fence_of_launcher,  ///< all ranks, at the job's start or end
 };
 
@@ -79,9 +79,9 @@ struct WaitReport {
   WaitKind kind = WaitKind::none;
   const char* call = nullptr;
   std::array<std::uint64_t, 3> what{};
-  RankRuns members;             ///< the first kMostRuns runs
-  bool more_members = false;    ///< there are others
-  std::uint64_t since_ns = 0;   ///< of the host's clock
+  RankRuns members;            ///< the first kMostRuns runs
+  bool more_members = false;   ///< there are others
+  std::uint64_t since_ns = 0;  ///< of the host's clock
 };
 
 class WaitRecords {

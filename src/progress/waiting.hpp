@@ -208,8 +208,8 @@ class Waiting {
   std::uint32_t cpu_share_;
   std::atomic<std::uint64_t> looked_ns_{0};  ///< relaxed: for statistics
   WaitRecords records_;
-  Neighbour neighbour_;                      ///< of the callers; a server has its own, and
-  Patience patience_;                        ///< its own
+  Neighbour neighbour_;  ///< of the callers; a server has its own, and
+  Patience patience_;    ///< its own
 };
 
 }  // namespace grapnel::progress

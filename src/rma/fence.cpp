@@ -53,8 +53,8 @@ Status Rma::flush_native(const std::vector<NodeId>& nodes) { return native_ ? na
 
 Status Rma::ask_for_counts(NodeId node, std::uint32_t window) {
   const auto about = [node] { return progress::WaitSubject{progress::WaitKind::fence, "fence", {index(node)}}; };
-  GRAPNEL_TRY(client_->wait_until([&] { return fence_progress_.unanswered < window; }, progress::Waiting::kForever,
-                                  about));
+  GRAPNEL_TRY(
+      client_->wait_until([&] { return fence_progress_.unanswered < window; }, progress::Waiting::kForever, about));
   progress::Order order;
   order.handler = progress::kCountsHandler;
   order.on_reply = {[](void* context, const progress::Reply&) {
@@ -89,15 +89,15 @@ Status Rma::wait_for_messages(const std::vector<NodeId>& nodes, base::FenceKind 
   const auto applied = [&](const auto& one) { return acknowledged(one.first, one.second); };
   const auto about = [&] {
     const auto first = std::find_if_not(dirty.begin(), dirty.end(), applied);
-    return progress::WaitSubject{
-        progress::WaitKind::fence, "fence", {first == dirty.end() ? 0 : index(first->first)}};
+    return progress::WaitSubject{progress::WaitKind::fence, "fence", {first == dirty.end() ? 0 : index(first->first)}};
   };
   const std::uint64_t forever = progress::Waiting::kForever;
   for (const auto& one : dirty) {
     // Nothing is asked where the acknowledgement has come meanwhile or is on its way.
     if (!applied(one) && written_[index(one.first)].asked_until < one.second) {
       GRAPNEL_TRY(ask_for_counts(one.first, window));
-      if (kind == base::FenceKind::serial) GRAPNEL_TRY(client_->wait_until([&] { return applied(one); }, forever, about));
+      if (kind == base::FenceKind::serial)
+        GRAPNEL_TRY(client_->wait_until([&] { return applied(one); }, forever, about));
     }
   }
   return client_->wait_until([&] { return std::all_of(dirty.begin(), dirty.end(), applied); }, forever, about);

@@ -62,7 +62,8 @@ std::string words(const Runs& runs, bool more = false) {
 }
 
 bool contains(const Runs& runs, std::uint32_t rank) {
-  return std::any_of(runs.begin(), runs.end(), [&](const auto& run) { return run.first <= rank && rank <= run.second; });
+  return std::any_of(runs.begin(), runs.end(),
+                     [&](const auto& run) { return run.first <= rank && rank <= run.second; });
 }
 
 Runs runs_of(const std::vector<std::uint32_t>& ascending) {
@@ -120,9 +121,10 @@ class Lines {
     }
     for (std::size_t i = 0; i < one.held.size(); ++i) {
       const RankStatus::Lock& lock = one.held[i];
-      text += fmt::format("{} {}{}", i == 0 ? "; holds" : ",",
-                          lock_words(lock.set, static_cast<std::uint64_t>(lock.index), static_cast<std::uint64_t>(lock.home)),
-                          lock.shared != 0 ? " (shared)" : "");
+      text += fmt::format(
+          "{} {}{}", i == 0 ? "; holds" : ",",
+          lock_words(lock.set, static_cast<std::uint64_t>(lock.index), static_cast<std::uint64_t>(lock.home)),
+          lock.shared != 0 ? " (shared)" : "");
     }
     if (one.more_held > 0) text += fmt::format(" and {} more locks", one.more_held);
     for (std::size_t i = 0; i < one.outstanding.size(); ++i) {
@@ -137,7 +139,8 @@ class Lines {
       case WaitKind::barrier: return barrier(one);
       case WaitKind::lock: return lock(one);
       case WaitKind::notification: return fmt::format("a notification from rank {}", one.what[0]);
-      case WaitKind::message: return fmt::format("rank {}, which has not called it or has not sent its part", one.what[0]);
+      case WaitKind::message:
+        return fmt::format("rank {}, which has not called it or has not sent its part", one.what[0]);
       case WaitKind::inbox: return fmt::format("room in the inbox of rank {}", one.what[0]);
       case WaitKind::answer:
         return one.what[0] == UINT64_MAX ? "the answer of a node's server"
@@ -196,8 +199,8 @@ class Lines {
     std::string text;
     for (std::size_t i = 0; i < answers_.statuses.size(); ++i) {
       if (answers_.statuses[i]) continue;
-      text += fmt::format("  process {}: no answer (at its start or its end, or stopped)\n",
-                          answers_.processes[i].process);
+      text +=
+          fmt::format("  process {}: no answer (at its start or its end, or stopped)\n", answers_.processes[i].process);
     }
     return text;
   }
@@ -242,8 +245,8 @@ Result<RankStatus> RankStatus::decode(ByteView bytes) {
   base::Decoder in(bytes);
   std::string build;
   if (!read(in, build) || build != base::build_name()) {
-    return Status(Code::unavailable, fmt::format("the job has another build of Grapnel, {}; this is {}", build,
-                                                 base::build_name()));
+    return Status(Code::unavailable,
+                  fmt::format("the job has another build of Grapnel, {}; this is {}", build, base::build_name()));
   }
   RankStatus one;
   const auto fixed = in.get<Fixed>();

@@ -157,10 +157,9 @@ void RankReports::report(bool cover) {
   }
   // This thread is the one that answers for this rank.
   const Answers answers = ask(ours, cover, [this] { runtime_.launch->serve_status(); });
-  const std::string why =
-      cover ? fmt::format("rank {} has waited for more than {} s", index(runtime_.launch->rank()),
-                          runtime_.config.watchdog_s)
-            : fmt::format("rank {} was asked by a signal", index(runtime_.launch->rank()));
+  const std::string why = cover ? fmt::format("rank {} has waited for more than {} s", index(runtime_.launch->rank()),
+                                              runtime_.config.watchdog_s)
+                                : fmt::format("rank {} was asked by a signal", index(runtime_.launch->rank()));
   (void)base::write_all(STDERR_FILENO, fmt::format("{}grapnel: {}; {}", base::log_stamp(), why, describe(answers)));
 }
 

@@ -7,8 +7,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "runtime/job_status.hpp"
 #include "grapnel/runtime.hpp"
+#include "runtime/job_status.hpp"
 
 namespace grapnel::runtime {
 

@@ -111,7 +111,8 @@ std::vector<RankProcess> of_job(const std::vector<RankProcess>& all, int process
     if (descends(one.process, process)) jobs.insert(one.job);
   }
   std::vector<RankProcess> theirs;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(theirs), [&](const auto& one) { return jobs.count(one.job); });
+  std::copy_if(all.begin(), all.end(), std::back_inserter(theirs),
+               [&](const auto& one) { return jobs.count(one.job); });
   return theirs;
 }
 

@@ -178,8 +178,7 @@ Result<bool> Barriers::end_within(const launch::Group& group, std::uint64_t time
 
 Status Barriers::wait_at_gate(const launch::Group& group, Membership& mine, std::uint64_t until_ns, bool rings) {
   const auto about = [&] {
-    return progress::WaitSubject{
-        progress::WaitKind::barrier, "barrier", {group.key, mine.done + 1}, &group.members};
+    return progress::WaitSubject{progress::WaitKind::barrier, "barrier", {group.key, mine.done + 1}, &group.members};
   };
   if (mine.several_nodes && server_ != nullptr) {
     const auto is_open = [&] { return passed(mine); };

@@ -150,7 +150,11 @@ int main(int argc, char** argv) {
   try {
     app.parse(static_cast<int>(dashes - argv), argv);
   } catch (const CLI::ParseError& error) {
-    return end_of_parse(app, error, *run ? "grapnel run" : *info ? "grapnel info" : *status ? "grapnel status" : "grapnel");
+    return end_of_parse(app, error,
+                        *run      ? "grapnel run"
+                        : *info   ? "grapnel info"
+                        : *status ? "grapnel status"
+                                  : "grapnel");
   }
   if (*status) return grapnel::tool::status(process);
   if (*run) return run_program(*run, std::move(options), {dashes, end});

@@ -105,8 +105,9 @@ class Back {
       clean_up();
       return 1;
     }
-    Job job(ranks_, server_, options_.timeout_s,
-            [this](const std::string& why, int exit_code) { tell_front(why, exit_code); }, report);
+    Job job(
+        ranks_, server_, options_.timeout_s,
+        [this](const std::string& why, int exit_code) { tell_front(why, exit_code); }, report);
     while (!job.is_over()) serve(job);
     clean_up();
     tell_counts();
@@ -182,7 +183,9 @@ class Back {
   }
 
   // What the ranks wait for. Takes a second at most.
-  static void report() { (void)base::write_all(STDERR_FILENO, fmt::format("grapnel run: {}", status_of_job(::getpid()))); }
+  static void report() {
+    (void)base::write_all(STDERR_FILENO, fmt::format("grapnel run: {}", status_of_job(::getpid())));
+  }
 
   bool front_is_gone() const {
     pollfd entry{start_.front.number(), POLLIN, 0};
