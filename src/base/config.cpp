@@ -73,6 +73,17 @@ Variable flag(const char* name, const char* meaning, bool Config::*member) {
   return choice<bool>(name, meaning, "0|1", member, {{"0", false}, {"1", true}});
 }
 
+Variable status_signal() {
+  return {"GRAPNEL_STATUS_SIGNAL", "after this signal a rank prints what each rank waits for (docs/debugging.md)",
+          "USR1|USR2|none",
+          [](Config& config, std::string_view text) {
+            if (text != "USR1" && text != "USR2" && text != "none") return false;
+            config.status_signal = text == "none" ? std::string_view() : text;
+            return true;
+          },
+          [](const Config& config) { return config.status_signal.empty() ? "none" : config.status_signal; }};
+}
+
 Variable log_level() {
   return {"GRAPNEL_LOG", "what is written to stderr", "error|warn|info|debug",
           [](Config& config, std::string_view text) {
@@ -145,6 +156,13 @@ const std::vector<Variable>& table() {
                            "1..1073741824", &Config::native_row_bytes, 1, kGiB),
       alike_in_all_ranks(flag("GRAPNEL_STATS", "print the operation table when the job ends", &Config::stats)),
       log_level(),
+      choice<LogFormat>("GRAPNEL_LOG_FORMAT", "what stands before a log line (docs/debugging.md)", "plain|time|full",
+                        &Config::log_format,
+                        {{"plain", LogFormat::plain}, {"time", LogFormat::time}, {"full", LogFormat::full}}),
+      integer<std::uint32_t>("GRAPNEL_WATCHDOG_S", "a wait that is longer is reported, once (0: none is)", "0..1000000",
+                             &Config::watchdog_s, 0, 1'000'000),
+      flag("GRAPNEL_BACKTRACE", "a rank that crashes prints a backtrace", &Config::backtrace),
+      status_signal(),
   };
   return variables;
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log.hpp"
 #include "grapnel/status.hpp"
 
 namespace grapnel::base {
@@ -41,6 +42,10 @@ struct Config {
   std::size_t native_row_bytes = 2048;             ///< strided rows at least this long go native
   bool stats = false;                              ///< print the operation table at the end
   std::string log = "warn";
+  LogFormat log_format = LogFormat::plain;
+  std::uint32_t watchdog_s = 0;  ///< a wait that is longer is reported; 0: none is
+  bool backtrace = false;        ///< on a crash
+  std::string status_signal;     ///< after which a rank reports; empty: none
 
   /// `lookup` answers a variable's text, or null; the default reads the process environment.
   static Result<Config> from_environment(const std::function<const char*(const char*)>& lookup = {});

@@ -1,4 +1,4 @@
-// One line per event on stderr, "grapnel[rank] level: text"; written with one write(2), so that lines do not mix.
+// One line per event on stderr, "grapnel[rank] level: text" (GRAPNEL_LOG_FORMAT puts more before it); written with one write(2), so that lines do not mix.
 //
 // GRAPNEL_LOG=error|warn|info|debug chooses what is written. Any thread may log.
 #pragma once
@@ -12,10 +12,17 @@
 
 namespace grapnel::base {
 
+/// What stands before a line: plain "grapnel[3] warning:"; time: the time (UTC) before that; full: and host and process.
+enum class LogFormat { plain, time, full };
+
 enum class LogLevel { error, warn, info, debug };
 
 /// Lines above `level` are dropped from now on. Called once, from the composition root.
 void log_set_level(LogLevel level);
+/// Called once, from the composition root.
+void log_set_format(LogFormat format);
+/// What the format puts before every line of ours: "", "2026-11-26T06:44:55.123456Z ", or with " host process " behind.
+std::string log_stamp();
 /// The name put before each line of this thread, e.g. "3" or "3/server".
 void log_set_identity(std::string identity);
 bool log_enabled(LogLevel level);

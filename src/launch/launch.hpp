@@ -17,6 +17,7 @@
 #include "base/config.hpp"
 #include "grapnel/status.hpp"
 #include "grapnel/types.hpp"
+#include "launch/status_socket.hpp"
 #include "os/address_pool.hpp"
 #include "os/descriptor.hpp"
 #include "os/host.hpp"
@@ -110,6 +111,16 @@ class Launch {
   /// process, or, when it was the leader, in all others'. The job goes on for a moment only. Empty: no more, once it
   /// returns.
   virtual void at_death(const std::function<void(Rank)>&) {}
+
+  /// From now on the watcher thread answers by `hooks` what this rank does (status_socket.hpp). Empty: no more, once it
+  /// returns. Nothing where there is no watcher.
+  virtual void use_status(StatusHooks) {}
+  /// The job's name in its status sockets' names.
+  std::uint64_t status_name() const { return status_tag(job_secret()); }
+  /// In the watcher thread, for a hook that takes long: answers who waits for an answer.
+  virtual void serve_status() {}
+  /// From a signal handler too; null where there is no watcher.
+  virtual const StatusSocket* status_socket() const { return nullptr; }
 
   /// Ends the whole job with `why` as its one message. Does not return.
   [[noreturn]] virtual void abort(int exit_code, const std::string& why) = 0;

@@ -38,9 +38,10 @@ std::string describe_death(std::uint32_t dead) {
 }
 
 Result<std::unique_ptr<Liveness>> Liveness::start(os::Host& host, LivenessWords& words, std::vector<Peer> peers,
-                                                  bool with_rank_0, EndJob end_job, LauncherSocket launcher) {
+                                                  bool with_rank_0, EndJob end_job, LauncherSocket launcher,
+                                                  StatusSocket* status) {
   std::unique_ptr<Liveness> liveness(
-      new Liveness(host, words, std::move(peers), with_rank_0, std::move(end_job), std::move(launcher)));
+      new Liveness(host, words, std::move(peers), with_rank_0, std::move(end_job), std::move(launcher), status));
   if (!liveness->stop_.valid() || !liveness->launcher_gone_.valid()) {
     return Status(Code::system, fmt::format("creating an eventfd for the watcher failed (errno {})", errno));
   }
@@ -51,13 +52,14 @@ Result<std::unique_ptr<Liveness>> Liveness::start(os::Host& host, LivenessWords&
 }
 
 Liveness::Liveness(os::Host& host, LivenessWords& words, std::vector<Peer> peers, bool with_rank_0, EndJob end_job,
-                   LauncherSocket launcher)
+                   LauncherSocket launcher, StatusSocket* status)
     : host_(host),
       words_(words),
       peers_(std::move(peers)),
       with_rank_0_(with_rank_0),
       end_job_(std::move(end_job)),
       launcher_(std::move(launcher)),
+      status_(status),
       stop_(::eventfd(0, EFD_CLOEXEC)),
       launcher_gone_(::eventfd(0, EFD_CLOEXEC)) {}
 
@@ -91,19 +93,24 @@ void Liveness::watch() {
 
 bool Liveness::sleep_until_news() {
   // Of the launcher's socket the hang-up alone: what it says is for the thread that asked.
-  std::vector<pollfd> entries = {
-      {stop_.number(), POLLIN, 0}, {launcher_gone_.number(), POLLIN, 0}, {launcher_.number, launcher_.events, 0}};
+  std::vector<pollfd> entries = {{stop_.number(), POLLIN, 0},
+                                 {launcher_gone_.number(), POLLIN, 0},
+                                 {launcher_.number, launcher_.events, 0},
+                                 {status_ != nullptr ? status_->listener() : -1, POLLIN, 0},
+                                 {status_ != nullptr ? status_->wake() : -1, POLLIN, 0}};
   for (const Peer& peer : peers_) {
     if (peer.connection.valid()) entries.push_back({peer.connection.number(), POLLIN, 0});
   }
   // EINTR looks like news about nothing: the caller looks and comes back.
-  ::poll(entries.data(), entries.size(), kForever);
-  auto entry = entries.begin() + 3;
+  const int ready = ::poll(entries.data(), entries.size(), status_ != nullptr ? status_->look_every_ms() : kForever);
+  auto entry = entries.begin() + 5;
   for (Peer& peer : peers_) {
     if (peer.connection.valid()) peer.has_news = (entry++)->revents != 0;
   }
   if (is_raised(stop_)) return true;
   if (entries[2].revents != 0) after_hang_up();
+  if (entries[3].revents != 0) status_->serve();
+  if (entries[4].revents != 0 || ready == 0) status_->look(entries[4].revents != 0);
   if (is_raised(launcher_gone_)) after_launcher();
   return false;
 }

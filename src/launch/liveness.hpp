@@ -30,6 +30,7 @@
 
 #include "base/units.hpp"
 #include "grapnel/types.hpp"
+#include "launch/status_socket.hpp"
 #include "os/descriptor.hpp"
 #include "os/host.hpp"
 #include "os/stream.hpp"
@@ -71,9 +72,10 @@ class Liveness {
   /// Ends the whole job; `why` is empty where another rank tells it. Does not return.
   using EndJob = std::function<void(const std::string& why)>;
 
-  /// Starts the watcher. `with_rank_0`: rank 0 is of this node, so that this node speaks when the launcher is gone.
+  /// Starts the watcher, which also serves `status` (outlives this). `with_rank_0`: rank 0 is of this node, so that this node speaks when the launcher is gone.
   static Result<std::unique_ptr<Liveness>> start(os::Host& host, LivenessWords& words, std::vector<Peer> peers,
-                                                 bool with_rank_0, EndJob end_job, LauncherSocket launcher);
+                                                 bool with_rank_0, EndJob end_job, LauncherSocket launcher,
+                                                 StatusSocket* status = nullptr);
   /// Stops the watcher and closes the connections.
   ~Liveness();
   Liveness(const Liveness&) = delete;
@@ -90,7 +92,7 @@ class Liveness {
 
  private:
   Liveness(os::Host& host, LivenessWords& words, std::vector<Peer> peers, bool with_rank_0, EndJob end_job,
-           LauncherSocket launcher);
+           LauncherSocket launcher, StatusSocket* status);
   void watch();
   /// Sleeps until something is there; true when it is a reason to stop watching.
   bool sleep_until_news();
@@ -111,6 +113,7 @@ class Liveness {
   const bool with_rank_0_;
   const EndJob end_job_;
   LauncherSocket launcher_;
+  StatusSocket* const status_;  ///< may be null
   std::mutex tell_mutex_;
   std::function<void(Rank)> tell_;  ///< under the mutex, also while it runs
   os::Descriptor stop_;

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "base/build.hpp"
+#include "base/log.hpp"
 #include "base/output.hpp"
 #include "base/units.hpp"
 #include "os/identity.hpp"
@@ -97,7 +98,7 @@ Status check_alike(const std::vector<Introduction>& everybody) {
 }
 
 void tell(std::string_view text) {
-  const std::string line = fmt::format("grapnel: {}\n", text);
+  const std::string line = fmt::format("{}grapnel: {}\n", base::log_stamp(), text);
   // A message that cannot be written has nowhere to be reported.
   (void)base::write_all(STDERR_FILENO, line);
 }
@@ -147,8 +148,13 @@ Status NodeLaunch::settle(const base::Config& config, const std::vector<Introduc
 
 Status NodeLaunch::watch(Liveness::EndJob end_job, Liveness::LauncherSocket launcher) {
   const bool with_rank_0 = node() == NodeId{0};
+  if (auto socket = StatusSocket::open(job_secret_); socket.ok()) {
+    status_ = *std::move(socket);
+  } else {
+    base::log_info("`grapnel status` will not find this rank: {}", socket.status().message());
+  }
   auto liveness = Liveness::start(host_, link_->liveness_words(), link_->take_peers(), with_rank_0, std::move(end_job),
-                                  std::move(launcher));
+                                  std::move(launcher), status_.get());
   if (!liveness) return liveness.status();
   liveness_ = std::move(*liveness);
   return {};
@@ -207,6 +213,14 @@ Status NodeLaunch::health() {
   if (dead == 0) [[likely]]
     return {};
   return Status(Code::peer_dead, describe_death(dead));
+}
+
+void NodeLaunch::use_status(StatusHooks hooks) {
+  if (status_) status_->use(std::move(hooks));
+}
+
+void NodeLaunch::serve_status() {
+  if (status_) status_->serve();
 }
 
 void NodeLaunch::at_death(const std::function<void(Rank)>& tell) {

@@ -51,6 +51,9 @@ class NodeLaunch : public Launch {
   Status health() override;
   std::optional<Rank> dead() const override;
   void at_death(const std::function<void(Rank)>& tell) override;
+  void use_status(StatusHooks hooks) override;
+  void serve_status() override;
+  const StatusSocket* status_socket() const override { return status_.get(); }
 
  protected:
   explicit NodeLaunch(os::Host& host) : host_(host) {}
@@ -82,7 +85,8 @@ class NodeLaunch : public Launch {
   os::Host& host_;
   IdentityClaim claim_;  ///< until the job is left
   std::unique_ptr<NodeLink> link_;
-  std::unique_ptr<Liveness> liveness_;  ///< once `watch` has succeeded
+  std::unique_ptr<StatusSocket> status_;  ///< likewise; null where it could not be opened. Outlives the watcher
+  std::unique_ptr<Liveness> liveness_;    ///< once `watch` has succeeded
 
  private:
   /// Collective over the node: node map, node memory and pool from what everybody said.

@@ -22,19 +22,19 @@ Status closed() { return Status(Code::peer_dead, "the other end of a local conne
 
 }  // namespace
 
-Result<Connection> Connection::adopt(Descriptor socket) {
+Result<Connection> Connection::adopt(Descriptor socket, bool also_root, bool also_anybody) {
   ucred peer{};
   socklen_t bytes = sizeof peer;
   if (::getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0) {
     return system_error("asking who is at the other end of a local connection", errno);
   }
-  if (peer.uid != ::geteuid()) {
+  if (peer.uid != ::geteuid() && !(also_root && peer.uid == 0) && !also_anybody) {
     return Status(Code::refused, fmt::format("a local connection leads to user {}, not {}", peer.uid, ::geteuid()));
   }
   return Connection(std::move(socket), peer.pid);
 }
 
-Result<Connection> Connection::connect(const std::string& name, std::uint64_t timeout_ns) {
+Result<Connection> Connection::connect(const std::string& name, std::uint64_t timeout_ns, Trust trust) {
   const auto address = internal::abstract_address(name);
   if (!address) return address.status();
   const Deadline deadline(timeout_ns);
@@ -50,7 +50,7 @@ Result<Connection> Connection::connect(const std::string& name, std::uint64_t ti
                                                      : "a local process does not listen for connections");
     }
   }
-  return adopt(*std::move(socket));
+  return adopt(*std::move(socket), false, trust == Trust::root_too && ::geteuid() == 0);
 }
 
 Status Connection::send(ByteView packet, std::uint64_t timeout_ns) const {
@@ -97,12 +97,12 @@ Result<Listener> Listener::listen(const std::string& name) {
   return Listener(*std::move(socket));
 }
 
-Result<Connection> Listener::accept(std::uint64_t timeout_ns) const {
+Result<Connection> Listener::accept(std::uint64_t timeout_ns, Trust trust) const {
   const Deadline deadline(timeout_ns);
   while (true) {
     Descriptor socket(::accept4(socket_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket.valid()) {
-      auto connection = Connection::adopt(std::move(socket));
+      auto connection = Connection::adopt(std::move(socket), trust == Trust::root_too, false);
       if (connection.ok() || connection.status().code() != Code::refused) return connection;
       continue;
     }

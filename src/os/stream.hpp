@@ -19,13 +19,17 @@ namespace grapnel::os {
 /// Bytes of a packet at most, and at least one (an empty packet would look like the end).
 inline constexpr std::size_t kMaxPacketBytes = 4096;
 
+/// With whom: processes of the same user; or also root's, at the end that accepts, and, for root, anybody's, at the end
+/// that connects.
+enum class Trust { same_user, root_too };
+
 class Connection {
  public:
   Connection() = default;  ///< no connection
 
   /// Connects to the listener `name`, trying again for `timeout_ns` while there is none yet or its queue is full.
   /// Errors: timed_out, refused (another user's listener), invalid_argument (name), system.
-  static Result<Connection> connect(const std::string& name, std::uint64_t timeout_ns);
+  static Result<Connection> connect(const std::string& name, std::uint64_t timeout_ns, Trust trust = Trust::same_user);
 
   /// Sends one packet; waits at most `timeout_ns` for room. Errors: peer_dead, timed_out, invalid_argument (size),
   /// system.
@@ -47,7 +51,7 @@ class Connection {
   friend class Listener;
   Connection(Descriptor socket, int peer_pid) : socket_(std::move(socket)), peer_pid_(peer_pid) {}
   /// Asks the kernel who is at the other end. Errors: refused (another user), system.
-  static Result<Connection> adopt(Descriptor socket);
+  static Result<Connection> adopt(Descriptor socket, bool also_root, bool also_anybody);
 
   Descriptor socket_;
   int peer_pid_ = 0;
@@ -62,7 +66,7 @@ class Listener {
 
   /// The next connection of this user's processes; others are closed unheard. Errors: timed_out (0: only looks),
   /// system.
-  Result<Connection> accept(std::uint64_t timeout_ns) const;
+  Result<Connection> accept(std::uint64_t timeout_ns, Trust trust = Trust::same_user) const;
 
   bool valid() const { return socket_.valid(); }
   /// For poll(2): readable when someone may be waiting.

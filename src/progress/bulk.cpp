@@ -32,6 +32,7 @@ void Server::on_bulk(const transport::BulkMessage& message) {
   origin->path = message.reply_path;
   const ByteView body = message.header.subspan(sizeof(RequestHeader));
   origin->held += header.charge;
+  bulk_parked_.fetch_add(1, std::memory_order_relaxed);
   origin->parked.push_back({.handler = &handler_for(header, body, true),
                             .header = header,
                             .body = Bytes(body.begin(), body.end()),
@@ -94,9 +95,11 @@ void Server::forget_parked(Origin& origin) {
     const Parked& last = origin.parked.back();
     if (!last.place.empty()) last.handler->landed(last.place);
     origin.parked.pop_back();
+    unparked_.fetch_add(1, std::memory_order_relaxed);
   }
   while (origin.started > 0 && origin.parked.front().over) {
     origin.parked.pop_front();
+    unparked_.fetch_add(1, std::memory_order_relaxed);
     --origin.started;
   }
   if (origin.parked.empty()) origin.held = 0;

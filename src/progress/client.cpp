@@ -11,6 +11,13 @@
 #include "base/log.hpp"
 
 namespace grapnel::progress {
+namespace {
+
+auto about(WaitKind kind, NodeId node) {
+  return [kind, node] { return WaitSubject{kind, nullptr, {index(node)}}; };
+}
+
+}  // namespace
 
 Client::Client(launch::Launch& launch, Waiting& waiting, std::vector<ServerDescription> servers)
     : launch_(launch), waiting_(waiting), write_counts_(launch), bell_(launch), peers_(servers.size()) {
@@ -62,7 +69,8 @@ Result<transport::Sent> Client::send(NodeId node, const Order& order) {
   const auto endpoint_or = endpoint(node);
   if (!endpoint_or) return failure_ = endpoint_or.status();
   if (peer.charged + charge - peer.released > peer.server.window_bytes) [[unlikely]] {
-    GRAPNEL_TRY(wait_until([&] { return peer.charged + charge - peer.released <= peer.server.window_bytes; }));
+    GRAPNEL_TRY(wait_until([&] { return peer.charged + charge - peer.released <= peer.server.window_bytes; },
+                           Waiting::kForever, about(WaitKind::window, node)));
   }
   RequestHeader header;
   header.secret = launch_.job_secret();
@@ -105,10 +113,25 @@ Result<Client::Answer> Client::ask(NodeId node, Order order) {
                     },
                     answer.get()};
   Status waited = send(node, order).status();
-  if (waited.ok()) waited = wait_until([&] { return answer->has_value(); });
+  if (waited.ok()) {
+    waited = wait_until([&] { return answer->has_value(); }, Waiting::kForever,
+                        [&] {
+                          return WaitSubject{WaitKind::answer, nullptr, {index(node), order.handler}};
+                        });
+  }
   if (waited.ok()) return **answer;
   static_cast<void>(answer.release());
   return waited;
+}
+
+std::vector<std::uint64_t> Client::outstanding() const {
+  std::vector<std::uint64_t> requests;
+  for (const Peer& peer : peers_) {
+    const auto handled = __atomic_load_n(&peer.handled, __ATOMIC_RELAXED);
+    const auto issued = __atomic_load_n(&peer.issued, __ATOMIC_RELAXED);
+    requests.push_back(issued > handled ? issued - handled : 0);
+  }
+  return requests;
 }
 
 Status Client::ring() {
@@ -125,12 +148,12 @@ Status Client::drain(std::span<const NodeId> nodes) {
     Peer& peer = peers_[index(node)];
     if (!peer.connected) continue;
     // One flush per endpoint at a time; a second thread's waits for the first and then flushes for itself.
-    GRAPNEL_TRY(wait_until([&] { return !peer.flushing; }));
+    GRAPNEL_TRY(wait_until([&] { return !peer.flushing; }, Waiting::kForever, about(WaitKind::departure, node)));
     GRAPNEL_TRY(start_flush(peer));
   }
   for (const NodeId node : nodes) {
     Peer& peer = peers_[index(node)];
-    GRAPNEL_TRY(wait_until([&] { return !peer.flushing; }));
+    GRAPNEL_TRY(wait_until([&] { return !peer.flushing; }, Waiting::kForever, about(WaitKind::departure, node)));
   }
   return failure_;  // a broken connection ends a flush, too
 }

@@ -125,11 +125,11 @@ class Client final : public transport::MessageSink {
   }
 
   /// Makes progress until `ready()`. Errors: peer_dead; timed_out when `until_ns` (the host's clock) has passed.
-  template <typename Ready>
-  Status wait_until(Ready ready, std::uint64_t until_ns = Waiting::kForever) {
+  template <typename Ready, typename Describe = NoSubject>
+  Status wait_until(Ready ready, std::uint64_t until_ns = Waiting::kForever, Describe describe = {}) {
     bool done = false;
     Status waited = waiting_.on_worker(
-        Yielding{*this}, [&] { return (done = ready()) || !failure_.ok(); }, until_ns);
+        Yielding{*this}, [&] { return (done = ready()) || !failure_.ok(); }, until_ns, describe);
     if (waited.code() == Code::timed_out) return waited;
     // Remembered, so that nothing that arrives late is written to memory whose owner has been told of the failure.
     if (!waited.ok()) failure_ = waited;
@@ -141,6 +141,10 @@ class Client final : public transport::MessageSink {
     if (failure_.ok()) failure_ = waiting_.health();
     return failure_;
   }
+
+  /// By node: requests that its server has not acknowledged. For reports only: any thread, and a number may be the one
+  /// of a moment ago, as it is read while another thread changes it.
+  std::vector<std::uint64_t> outstanding() const;
 
   /// Messages sent so far.
   std::uint64_t messages() const { return messages_.load(std::memory_order_relaxed); }

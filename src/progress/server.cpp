@@ -201,6 +201,7 @@ bool Server::settle_first(Origin& origin) {
   while (origin.started > 0 && origin.parked.front().over) {
     const Parked first = std::move(origin.parked.front());
     origin.parked.pop_front();
+    unparked_.fetch_add(1, std::memory_order_relaxed);
     --origin.started;
     origin.held -= first.header.charge;
     settle(origin, *first.handler, first.header, first.outcome);

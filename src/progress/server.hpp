@@ -115,6 +115,13 @@ class Server final : public transport::MessageSink {
     std::uint64_t handled = 0, refused = 0, foreign = 0, parked = 0, sleeps = 0, stood_in = 0;
   };
   Statistics statistics() const;
+  /// Requests that are parked now. Any thread.
+  std::uint64_t parked_now() const {
+    const std::uint64_t left = unparked_.load(std::memory_order_relaxed);
+    const std::uint64_t all = parked_.load(std::memory_order_relaxed) + bulk_parked_.load(std::memory_order_relaxed);
+    return all > left ? all - left : 0;
+  }
+  bool is_asleep() const { return bell_ && bell_->must_wake(); }
 
  private:
   struct Origin;
@@ -199,7 +206,8 @@ class Server final : public transport::MessageSink {
   std::atomic<bool> stopping_{false};
   std::unique_ptr<os::Thread> thread_;
   // Written by who has the turn, read by anybody: relaxed on both sides.
-  std::atomic<std::uint64_t> handled_{0}, refused_{0}, foreign_{0}, parked_{0}, sleeps_{0}, stood_in_{0};
+  std::atomic<std::uint64_t> handled_{0}, refused_{0}, foreign_{0}, parked_{0}, sleeps_{0}, stood_in_{0},
+      bulk_parked_{0}, unparked_{0};
 };
 
 }  // namespace grapnel::progress

@@ -22,6 +22,7 @@
 #include "launch/launch.hpp"
 #include "os/host.hpp"
 #include "progress/patience.hpp"
+#include "progress/wait_record.hpp"
 #include "transport/transport.hpp"
 
 namespace grapnel::progress {
@@ -37,19 +38,20 @@ class Waiting {
   static constexpr std::uint64_t kForever = UINT64_MAX;
 
   /// Returns when `ready()` holds, calling `worker.progress()` meanwhile and sleeping in `worker.sleep(timeout_ns)`.
-  /// Errors: peer_dead; timed_out when `until_ns` has passed.
-  template <typename Worker, typename Ready>
-  Status on_worker(Worker&& worker, Ready ready, std::uint64_t until_ns = kForever) {
+  /// `describe()` says what is waited for, once the wait sleeps; so in the others. Errors: peer_dead; timed_out when
+  /// `until_ns` has passed.
+  template <typename Worker, typename Ready, typename Describe = NoSubject>
+  Status on_worker(Worker&& worker, Ready ready, std::uint64_t until_ns = kForever, Describe describe = {}) {
     return wait([&] { return ready(); }, [&] { return worker.progress(); },
-                [&](std::uint64_t timeout_ns) { worker.sleep(timeout_ns); }, until_ns);
+                [&](std::uint64_t timeout_ns) { worker.sleep(timeout_ns); }, until_ns, describe);
   }
 
   /// Returns when `ready(value)` holds for the value of `word`; `ready` may store to the word, and then says so by
   /// changing `value`. Whoever else stores to it calls `wake` after; where that may fail to happen once in a while,
   /// `nap_ns` bounds each sleep. Errors: peer_dead; timed_out when `until_ns` has passed.
-  template <typename Ready>
+  template <typename Ready, typename Describe = NoSubject>
   Status on_word(os::Word& word, Ready ready, std::uint64_t until_ns = kForever,
-                 std::uint64_t nap_ns = kLongestSleep_ns) {
+                 std::uint64_t nap_ns = kLongestSleep_ns, Describe describe = {}) {
     // acquire: pairs with the release of whoever stored the awaited value.
     std::uint32_t seen = 0;
     const auto look = [&] {
@@ -57,7 +59,8 @@ class Waiting {
       return ready(seen);
     };
     return wait([&] { return glance(look); }, [] { return false; },
-                [&](std::uint64_t timeout_ns) { host_.wait(word, seen, std::min(timeout_ns, nap_ns)); }, until_ns);
+                [&](std::uint64_t timeout_ns) { host_.wait(word, seen, std::min(timeout_ns, nap_ns)); }, until_ns,
+                describe);
   }
 
   /// Looks for 200 to 450 ns (ten pauses of the processor), without a clock: whether `ready()` held.
@@ -84,8 +87,8 @@ class Waiting {
   /// As `on_word`, with an end, and for words whose writer wakes only those that sleep: before each sleep `mark(seen)`
   /// says so in the word (and in `seen`), or answers false because the word is no longer what was seen. Errors:
   /// peer_dead; timed_out when `until_ns` has passed.
-  template <typename Ready, typename Mark>
-  Status on_marked_word(os::Word& word, Ready ready, Mark mark, std::uint64_t until_ns) {
+  template <typename Ready, typename Mark, typename Describe = NoSubject>
+  Status on_marked_word(os::Word& word, Ready ready, Mark mark, std::uint64_t until_ns, Describe describe = {}) {
     std::uint32_t seen = 0;
     const auto look = [&] {
       seen = word.load(std::memory_order_acquire);  // pairs with the release of whoever stored the awaited value
@@ -94,7 +97,7 @@ class Waiting {
     const auto sleep = [&](std::uint64_t timeout_ns) {
       if (mark(seen)) host_.wait(word, seen, timeout_ns);
     };
-    return wait([&] { return glance(look); }, [] { return false; }, sleep, until_ns);
+    return wait([&] { return glance(look); }, [] { return false; }, sleep, until_ns, describe);
   }
 
   /// What a thread's yields brought: who else runs on its core. Where that is the one who is waited for, the two hand
@@ -155,6 +158,9 @@ class Waiting {
   /// The clock as a wait of this rank read it last: its spin between two glances, or after it slept.
   std::uint64_t looked_ns() const { return looked_ns_.load(std::memory_order_relaxed); }
 
+  /// What this rank's threads wait for. Any thread.
+  const WaitRecords& records() const { return records_; }
+
   Status health() { return launch_.health(); }
   static constexpr std::uint64_t kLongestSleep_ns = 250 * base::kMillisecond_ns;
 
@@ -163,9 +169,10 @@ class Waiting {
   static constexpr int kFirstGlances = 3;
   static constexpr int kMovesWithoutClock = 16;  ///< a worker that never rests must not hide the end of a wait
 
-  template <typename Ready, typename Progress, typename Sleep>
-  Status wait(Ready ready, Progress progress, Sleep sleep, std::uint64_t until_ns) {
+  template <typename Ready, typename Progress, typename Sleep, typename Describe>
+  Status wait(Ready ready, Progress progress, Sleep sleep, std::uint64_t until_ns, const Describe& describe) {
     if (ready()) return {};
+    std::uint64_t since_ns = 0;  // of the first sleep
     for (;;) {
       {
         Spin spin(*this, neighbour_, patience_, until_ns);
@@ -184,8 +191,11 @@ class Waiting {
       const std::uint64_t from_ns = host_.now_ns();
       looked_ns_.store(from_ns, std::memory_order_relaxed);
       if (from_ns >= until_ns) return Status(Code::timed_out, "the time that the caller gave has passed");
+      if (since_ns == 0) since_ns = from_ns;
+      const int record = records_.enter(describe(), since_ns);
       sleep(std::min(kLongestSleep_ns, until_ns - from_ns));
       const std::uint64_t to_ns = host_.now_ns();
+      records_.leave(record, to_ns);
       looked_ns_.store(to_ns, std::memory_order_relaxed);
       if (to_ns < until_ns) patience_.slept(to_ns - from_ns);
       if (ready()) return {};
@@ -197,8 +207,9 @@ class Waiting {
   os::Word& spinners_;
   std::uint32_t cpu_share_;
   std::atomic<std::uint64_t> looked_ns_{0};  ///< relaxed: for statistics
-  Neighbour neighbour_;                      ///< of the callers; a server has its own, and
-  Patience patience_;                        ///< its own
+  WaitRecords records_;
+  Neighbour neighbour_;  ///< of the callers; a server has its own, and
+  Patience patience_;    ///< its own
 };
 
 }  // namespace grapnel::progress

@@ -52,7 +52,9 @@ Status Rma::fence_nodes(const std::vector<NodeId>& nodes) {
 Status Rma::flush_native(const std::vector<NodeId>& nodes) { return native_ ? native_->flush(nodes) : Status{}; }
 
 Status Rma::ask_for_counts(NodeId node, std::uint32_t window) {
-  GRAPNEL_TRY(client_->wait_until([&] { return fence_progress_.unanswered < window; }));
+  const auto about = [node] { return progress::WaitSubject{progress::WaitKind::fence, "fence", {index(node)}}; };
+  GRAPNEL_TRY(
+      client_->wait_until([&] { return fence_progress_.unanswered < window; }, progress::Waiting::kForever, about));
   progress::Order order;
   order.handler = progress::kCountsHandler;
   order.on_reply = {[](void* context, const progress::Reply&) {
@@ -85,14 +87,20 @@ Status Rma::wait_for_messages(const std::vector<NodeId>& nodes, base::FenceKind 
     std::rotate(dirty.begin(), dirty.begin() + static_cast<std::ptrdiff_t>(random_.below(dirty.size())), dirty.end());
   }
   const auto applied = [&](const auto& one) { return acknowledged(one.first, one.second); };
+  const auto about = [&] {
+    const auto first = std::find_if_not(dirty.begin(), dirty.end(), applied);
+    return progress::WaitSubject{progress::WaitKind::fence, "fence", {first == dirty.end() ? 0 : index(first->first)}};
+  };
+  const std::uint64_t forever = progress::Waiting::kForever;
   for (const auto& one : dirty) {
     // Nothing is asked where the acknowledgement has come meanwhile or is on its way.
     if (!applied(one) && written_[index(one.first)].asked_until < one.second) {
       GRAPNEL_TRY(ask_for_counts(one.first, window));
-      if (kind == base::FenceKind::serial) GRAPNEL_TRY(client_->wait_until([&] { return applied(one); }));
+      if (kind == base::FenceKind::serial)
+        GRAPNEL_TRY(client_->wait_until([&] { return applied(one); }, forever, about));
     }
   }
-  return client_->wait_until([&] { return std::all_of(dirty.begin(), dirty.end(), applied); });
+  return client_->wait_until([&] { return std::all_of(dirty.begin(), dirty.end(), applied); }, forever, about);
 }
 
 // What these nodes refused since the last call: every refusal is told once, by the first fence that covers it.

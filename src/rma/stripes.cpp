@@ -17,7 +17,9 @@ Status StripeHolder::wait_for(os::Word& word) {
       }
     }
   };
-  return waiting_.on_word(word, take_or_mark, progress::Waiting::kForever, kNap_ns);
+  return waiting_.on_word(word, take_or_mark, progress::Waiting::kForever, kNap_ns, [] {
+    return progress::WaitSubject{progress::WaitKind::stripe, "accumulate"};
+  });
 }
 
 }  // namespace grapnel::rma

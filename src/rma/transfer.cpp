@@ -62,7 +62,14 @@ bool Rma::has_left(const Operation& operation) {
 }
 
 Status Rma::complete(Operation& operation) {
-  GRAPNEL_TRY(client_->wait_until([&] { return operation.pending == 0; }));
+  GRAPNEL_TRY(client_->wait_until(
+      [&] { return operation.pending == 0; }, progress::Waiting::kForever,
+      [&] {
+        // What has to leave was a write; else its answer is waited for.
+        const char* const call = operation.must_drain ? "put" : "get";
+        return progress::WaitSubject{
+            progress::WaitKind::answer, call, {operation.must_drain ? index(operation.node) : UINT64_MAX}};
+      }));
   if (operation.must_drain) {
     for (std::size_t node = 0; node < launch_.nodes().node_count(); ++node) {
       if (operation.several_nodes || index(operation.node) == node) {

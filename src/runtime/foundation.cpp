@@ -31,6 +31,7 @@ Result<Foundation> real_foundation(const Join& join) {
     return Status(Code::unavailable, "GRAPNEL_TRANSPORT=sim joins ranks of one process; separate processes need ucx");
   }
   base::log_set_level(level_of(config->log));
+  base::log_set_format(config->log_format);
   Foundation foundation;
   foundation.config = *config;
   foundation.host = os::make_real_host();

@@ -23,6 +23,7 @@ Result<std::unique_ptr<Runtime::Implementation>> Runtime::Implementation::build(
   launch::Launch& launch = *self->launch;
   self->world = GroupAccess::wrap(launch::make_world(launch.rank(), launch.size()));
   self->waiting = std::make_unique<progress::Waiting>(*self->host, launch, self->config.spin_ns);
+  self->reports = std::make_unique<runtime::RankReports>(*self);
   GRAPNEL_TRY(self->compare_settings());
   if (launch.nodes().node_count() > 1) GRAPNEL_TRY(self->connect_nodes(foundation));
   progress::Client* client = self->client.get();
@@ -41,6 +42,7 @@ Result<std::unique_ptr<Runtime::Implementation>> Runtime::Implementation::build(
   self->notifications = std::make_unique<sync::Notifications>(launch, *self->waiting, client, *self->rma);
   if (self->server) GRAPNEL_TRY(self->start_server());
   launch.at_death([locks = self->locks.get()](Rank dead) { locks->after_death(dead); });
+  self->reports->layers_run();
   return self;
 }
 
@@ -116,6 +118,7 @@ Status Runtime::Implementation::start_server() {
 }
 
 Runtime::Implementation::~Implementation() {
+  reports.reset();
   if (launch) launch->at_death({});
   // The server's handlers work on everything above it: it ends first.
   if (server) server->stop();
@@ -139,11 +142,13 @@ Status Runtime::Implementation::finish() {
   if (config.stats) print_statistics();
   // Nobody sends any more after the first fence; every client is gone after the second; then the servers may go.
   GRAPNEL_TRY(launch->fence());
+  reports->ends();
   if (client) rma->forget_remote_keys();
   launch->at_death({});  // what is told of a death goes by the client
   client.reset();
   GRAPNEL_TRY(launch->fence());
   if (server) server->stop();
+  reports.reset();
   GRAPNEL_TRY(launch->finalize());
   return mine.ok() ? all : mine;
 }
@@ -154,6 +159,7 @@ Result<const launch::Group*> Runtime::Implementation::sound(const Group& group, 
 }
 
 Result<Memory> Runtime::Implementation::allocate(const Group& group, std::size_t bytes) {
+  const progress::WaitScope scope({.call = "allocate"});
   const auto members = sound(group, "allocate");
   if (!members) return members.status();
   auto allocation = segments->allocate(**members, bytes);
@@ -168,6 +174,7 @@ Result<Memory> Runtime::Implementation::allocate(const Group& group, std::size_t
 }
 
 Status Runtime::Implementation::free(const Group& group, const Memory& memory) {
+  const progress::WaitScope scope({.call = "free"});
   const auto members = sound(group, "free");
   if (!members) return members.status();
   Status waited = rma->wait_implicit();

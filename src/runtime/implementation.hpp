@@ -17,6 +17,7 @@
 #include "rma/rma.hpp"
 #include "rma/stripes.hpp"
 #include "runtime/assembly.hpp"
+#include "runtime/rank_reports.hpp"
 #include "segment/segment.hpp"
 #include "sync/barrier.hpp"
 #include "sync/group_exchange.hpp"
@@ -66,6 +67,7 @@ class Runtime::Implementation {
   std::unique_ptr<sync::Locks> locks;
   std::unique_ptr<sync::Notifications> notifications;
   LockSet default_locks;
+  std::unique_ptr<runtime::RankReports> reports;  ///< null before the start and after the end
 
  private:
   Implementation() = default;

@@ -42,7 +42,7 @@ Status Barriers::run(const launch::Group& group) {
   const auto mine = prepare(group, {});
   if (!mine) return mine.status();
   const bool rings = arrive(**mine);
-  GRAPNEL_TRY(wait_at_gate(**mine, progress::Waiting::kForever, rings));
+  GRAPNEL_TRY(wait_at_gate(group, **mine, progress::Waiting::kForever, rings));
   return leave(**mine);
 }
 
@@ -160,7 +160,7 @@ Result<bool> Barriers::test(const launch::Group& group) {
 Status Barriers::end(const launch::Group& group) {
   const auto mine = begun(group);
   if (!mine) return mine.status();
-  GRAPNEL_TRY(wait_at_gate(**mine, progress::Waiting::kForever));
+  GRAPNEL_TRY(wait_at_gate(group, **mine, progress::Waiting::kForever));
   return leave(**mine);
 }
 
@@ -168,7 +168,7 @@ Result<bool> Barriers::end_within(const launch::Group& group, std::uint64_t time
   const auto mine = begun(group);
   if (!mine) return mine.status();
   if (!passed(**mine)) {
-    const Status waited = wait_at_gate(**mine, waiting_.host().now_ns() + timeout_ns);
+    const Status waited = wait_at_gate(group, **mine, waiting_.host().now_ns() + timeout_ns);
     if (waited.code() == Code::timed_out) return false;
     GRAPNEL_TRY(waited);
   }
@@ -176,13 +176,16 @@ Result<bool> Barriers::end_within(const launch::Group& group, std::uint64_t time
   return true;
 }
 
-Status Barriers::wait_at_gate(Membership& mine, std::uint64_t until_ns, bool rings) {
+Status Barriers::wait_at_gate(const launch::Group& group, Membership& mine, std::uint64_t until_ns, bool rings) {
+  const auto about = [&] {
+    return progress::WaitSubject{progress::WaitKind::barrier, "barrier", {group.key, mine.done + 1}, &group.members};
+  };
   if (mine.several_nodes && server_ != nullptr) {
     const auto is_open = [&] { return passed(mine); };
     if (is_open()) return {};
     // Only the server opens this gate, so who does its work need not look at anything else.
     progress::Server::StandIn server(*server_);
-    if (server.has_turn()) return waiting_.on_worker(server, is_open, until_ns);
+    if (server.has_turn()) return waiting_.on_worker(server, is_open, until_ns, about);
   }
   if (rings && server_ != nullptr) server_->ring();
   if (rings && server_ == nullptr) GRAPNEL_TRY(client_->ring());
@@ -197,7 +200,7 @@ Status Barriers::wait_at_gate(Membership& mine, std::uint64_t until_ns, bool rin
         if (marked) seen |= 1;
         return marked;
       },
-      until_ns);
+      until_ns, about);
 }
 
 // The gate is open.

@@ -127,7 +127,7 @@ class Barriers {
   /// Whether the server now has work.
   bool arrive(Membership& mine);
   /// `rings`: the server has work, and has not been told.
-  Status wait_at_gate(Membership& mine, std::uint64_t until_ns, bool rings = false);
+  Status wait_at_gate(const launch::Group& group, Membership& mine, std::uint64_t until_ns, bool rings = false);
   Status leave(Membership& mine);
   Status measure_delay();
   bool passed(const Membership& mine) const;

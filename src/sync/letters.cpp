@@ -86,10 +86,16 @@ Status Letters::send_local(Rank to, const Envelope& envelope, ByteView content) 
   InboxWords& words = inbox.words();
   // seq_cst: pairs with the owner's look after it moved its head.
   words.waiting_for_room.fetch_add(1, std::memory_order_seq_cst);
-  Status waited = waiting_.on_word(words.departures, [&](std::uint32_t&) {
-    collect();
-    return inbox.put(envelope, content);
-  });
+  Status waited = waiting_.on_word(
+      words.departures,
+      [&](std::uint32_t&) {
+        collect();
+        return inbox.put(envelope, content);
+      },
+      progress::Waiting::kForever, progress::Waiting::kLongestSleep_ns,
+      [to] {
+        return progress::WaitSubject{progress::WaitKind::inbox, "allgather", {index(to)}};
+      });
   words.waiting_for_room.fetch_sub(1, std::memory_order_relaxed);
   return waited;
 }
@@ -109,10 +115,15 @@ Status Letters::send_away(Rank to, const Envelope& envelope, ByteView content, b
   progress::Client::Guard guard(*client_);
   if (const auto sent = client_->send(node, order); !sent) return sent.status();
   if (!acknowledged) return client_->drain(node);
-  return client_->wait_until([&] {
-    collect();
-    return unacknowledged_ == 0;
-  });
+  return client_->wait_until(
+      [&] {
+        collect();
+        return unacknowledged_ == 0;
+      },
+      progress::Waiting::kForever,
+      [node] {
+        return progress::WaitSubject{progress::WaitKind::answer, "allgather", {index(node)}};
+      });
 }
 
 void Letters::collect() {
@@ -131,11 +142,17 @@ void Letters::collect() {
 
 Result<Bytes> Letters::receive(Rank from, const Subject& subject) {
   auto found = messages_.end();
-  GRAPNEL_TRY(waiting_.on_word(mine_.words().arrivals, [&](std::uint32_t&) {
-    collect();
-    found = messages_.find({subject, from});
-    return found != messages_.end() && found->second.complete();
-  }));
+  GRAPNEL_TRY(waiting_.on_word(
+      mine_.words().arrivals,
+      [&](std::uint32_t&) {
+        collect();
+        found = messages_.find({subject, from});
+        return found != messages_.end() && found->second.complete();
+      },
+      progress::Waiting::kForever, progress::Waiting::kLongestSleep_ns,
+      [from] {
+        return progress::WaitSubject{progress::WaitKind::message, "allgather", {index(from)}};
+      }));
   Bytes content = std::move(found->second.content);
   messages_.erase(found);
   return content;

@@ -42,6 +42,23 @@ std::string Set::holders(std::size_t ordinal) const {
   return name_with(ordinal, {Hold::granted, Hold::held, Hold::shared}, "holds it", "share it");
 }
 
+std::size_t Set::add_held(std::vector<HeldLock>& held, std::size_t most) const {
+  if (usable_ == 0) return 0;
+  std::size_t more = 0;
+  for (std::size_t ordinal = 0; ordinal < ground_.memory.lock_count(); ++ordinal) {
+    const Hold hold = mine_[ordinal].load(std::memory_order_relaxed);  // a report, no more
+    if (hold == Hold::none || hold == Hold::wanted) continue;
+    const auto count = static_cast<std::size_t>(ground_.count);
+    if (held.size() >= most) {
+      ++more;
+    } else {
+      held.push_back({number_, static_cast<std::int32_t>(ordinal % count), static_cast<std::int32_t>(ordinal / count),
+                      hold == Hold::shared ? 1u : 0u});
+    }
+  }
+  return more;
+}
+
 // Whether a rank of this node holds it; false for others.
 bool Set::holds(Rank rank, std::size_t ordinal) const {
   const std::vector<Rank>& ranks = ground_.memory.local_ranks();

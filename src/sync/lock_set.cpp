@@ -67,6 +67,10 @@ Status Set::claim(const LockId& lock) {
                                                     index(lock.home), asked ? "asked for" : "held"));
 }
 
+progress::WaitSubject Set::subject_of(const LockId& lock) const {
+  return {progress::WaitKind::lock, "lock", {number_, static_cast<std::uint64_t>(lock.index), index(lock.home)}};
+}
+
 bool Set::any_taken() const {
   // relaxed: a thread that still uses the set while it is destroyed is a mistake that this need not find.
   return std::any_of(mine_, mine_ + ground_.memory.lock_count(),
@@ -145,6 +149,7 @@ Status Set::acquire(int lock_index, Rank home, const Ask& ask, Bytes* received) 
 }
 
 Status Set::wait(Acquisition& a, std::uint64_t timeout_ns) {
+  const progress::WaitScope scope(subject_of(a.lock), true);
   const std::uint64_t start_ns = ground_.waiting.host().now_ns();
   const bool ends = timeout_ns < progress::Waiting::kForever - start_ns;
   Status waited = algorithm_->advance(a, ends ? start_ns + timeout_ns : progress::Waiting::kForever);
@@ -245,6 +250,7 @@ Result<bool> Set::test(Acquisition& a, Bytes* received) {
 
 Result<bool> Set::finish_until(Acquisition& a, std::uint64_t until_ns, Bytes* received) {
   if (!a.done) {
+    const progress::WaitScope scope(subject_of(a.lock));
     const Status looked = algorithm_->advance(a, until_ns);
     if (looked.code() == Code::timed_out) return false;
     if (!looked.ok()) return tell_death(a, looked);

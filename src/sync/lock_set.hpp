@@ -24,6 +24,13 @@ struct Ask {
   ByteView payload = {};  ///< travels with the enqueue
 };
 
+/// A lock that a rank holds, for reports.
+struct HeldLock {
+  std::uint32_t set = 0;
+  std::int32_t index = 0, home = 0;
+  std::uint32_t shared = 0;
+};
+
 class Set {
  public:
   Set(launch::Launch& launch, progress::Waiting& waiting, progress::Client* client, progress::Server* server,
@@ -72,6 +79,8 @@ class Set {
 
   /// Locks that this rank holds or has asked for; for destruction.
   bool any_taken() const;
+  /// Appends the locks that this rank holds, at most until there are `most`; answers how many more it holds. Any thread.
+  std::size_t add_held(std::vector<HeldLock>& held, std::size_t most) const;
 
   /// Tells of every lock that the dead rank holds as far as this node knows, and who waits for it; the other nodes tell
   /// who waits there. The server's thread knows the queues of its homes, too.
@@ -96,6 +105,7 @@ class Set {
     return {home, lock_index, ordinal_of(lock_index, home), ground_.memory.home_words(home, lock_index)};
   }
   Status bad_name(int lock_index, Rank home) const;
+  progress::WaitSubject subject_of(const LockId& lock) const;
   Status check(const LockId& lock, const Ask& ask) const;
   Status claim(const LockId& lock);
   /// What every acquisition with an `Ask` begins with: the lock's name, the argument, this rank's claim.

@@ -107,6 +107,14 @@ void Locks::tell_locks_of(Rank dead, bool as_server) {
   for (const auto& [number, set] : sets_) set->tell_what_is_held_by(dead, as_server);
 }
 
+std::vector<locks::HeldLock> Locks::held(std::size_t most, std::size_t& more) const {
+  const std::shared_lock lock(mutex_);
+  std::vector<locks::HeldLock> held;
+  more = 0;
+  for (const auto& [number, set] : sets_) more += set->add_held(held, most);
+  return held;
+}
+
 std::vector<LockCounts> Locks::counts() const {
   const std::shared_lock lock(mutex_);
   std::vector<LockCounts> all = closed_;

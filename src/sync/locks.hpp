@@ -22,6 +22,7 @@ namespace grapnel::sync {
 
 namespace locks {
 class Set;
+struct HeldLock;
 struct LockBody;
 }  // namespace locks
 
@@ -48,6 +49,9 @@ class Locks {
 
   /// A rank of this node died: its locks are told, by one process of the node. Any thread.
   void after_death(Rank dead);
+
+  /// The locks that this rank holds, `most` of them at most; `more`: how many it holds besides. Any thread.
+  std::vector<locks::HeldLock> held(std::size_t most, std::size_t& more) const;
 
   /// Of this rank, by kind; closed sets included.
   std::vector<LockCounts> counts() const;

@@ -88,7 +88,10 @@ Status Notifications::wait_until(Rank from, std::uint32_t number, std::uint64_t 
         come = count;
         return static_cast<std::int32_t>(count - number) >= 0;
       },
-      until_ns);
+      until_ns, progress::Waiting::kLongestSleep_ns,
+      [from] {
+        return progress::WaitSubject{progress::WaitKind::notification, "wait_notify", {index(from)}};
+      });
 }
 
 }  // namespace grapnel::sync

@@ -189,11 +189,13 @@ class Signals(Case):
         os.close(master)
 
     def test_handled_signals_are_the_programs_business(self):
-        script = "trap 'echo usr; kill $! 2>/dev/null; exit 0' USR1; sleep 1000 & echo up; wait"
+        script = "trap 'echo usr; kill $! 2>/dev/null; exit 0' USR2; sleep 1000 & echo up; wait"
         job = self.start("-n", 2, "--", "sh", "-c", script)
         for _ in range(2):
             self.assertEqual(job.stdout.readline(), "up\n")
-        job.send_signal(signal.SIGUSR1)
+        job.send_signal(signal.SIGUSR1)  # the launcher's own (tests/runtime/status_test.py)
+        self.assertEqual(job.stderr.readline(), "grapnel run: no rank has joined the job\n")
+        job.send_signal(signal.SIGUSR2)
         out, err = job.communicate(timeout=10)
         self.assertEqual((job.returncode, out, err), (0, "usr\nusr\n", ""))
 

@@ -16,6 +16,7 @@
 #include "info.hpp"
 #include "output.hpp"
 #include "run/options.hpp"
+#include "status.hpp"
 
 namespace {
 
@@ -131,6 +132,10 @@ int main(int argc, char** argv) {
   CLI::App* info = app.add_subcommand("info", "Show version, build, transports, node map and every setting");
   bool json = false;
   info->add_flag("--json", json, "for programs");
+  CLI::App* status = app.add_subcommand("status", "Show what the ranks of a running job wait for; disturbs nothing");
+  int process = 0;
+  status->add_option("process", process, "a launcher or a rank of the job (none: this user's jobs on this machine)")
+      ->check(CLI::PositiveNumber);
   if (argc == 1) {
     std::fputs(app.help().c_str(), stderr);
     return kUsage;
@@ -145,8 +150,13 @@ int main(int argc, char** argv) {
   try {
     app.parse(static_cast<int>(dashes - argv), argv);
   } catch (const CLI::ParseError& error) {
-    return end_of_parse(app, error, *run ? "grapnel run" : *info ? "grapnel info" : "grapnel");
+    return end_of_parse(app, error,
+                        *run      ? "grapnel run"
+                        : *info   ? "grapnel info"
+                        : *status ? "grapnel status"
+                                  : "grapnel");
   }
+  if (*status) return grapnel::tool::status(process);
   if (*run) return run_program(*run, std::move(options), {dashes, end});
   return grapnel::tool::info(json);
 }

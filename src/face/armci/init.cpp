@@ -168,7 +168,7 @@ int run(const Start& start) {
 /// MPI_Finalize would wait there for the dead, and nobody watches the job any more.
 int end_job() {
   // The core ends with a barrier of its own, in which MPI would not go on; after this one nobody is late for it.
-  const Status arrived = run_barrier(*the_job, the_job->groups.world().core);
+  const Status arrived = run_barrier("ARMCI_Finalize", *the_job, the_job->groups.world().core);
   if (arrived.code() == Code::peer_dead) stop("ARMCI_Finalize", arrived);
   const std::unique_ptr<Job> job(std::exchange(the_job, nullptr));
   const Status finished = job->runtime->finish();

@@ -155,14 +155,14 @@ ARMCI_DEFINE_LOWER(void, msg_barrier, (void)) {
     must_mpi("armci_msg_barrier", MPI_Barrier(comm));
     return;
   }
-  must("armci_msg_barrier", [](Job& job) { return run_barrier(job, job.groups.world().core); });
+  must("armci_msg_barrier", [](Job& job) { return run_barrier("armci_msg_barrier", job, job.groups.world().core); });
 }
 
 ARMCI_DEFINE_LOWER(void, msg_group_barrier, (ARMCI_Group * group)) {
   must("armci_msg_group_barrier", [&](Job& job) -> Status {
     const auto entry = job.groups.find_mine(group);
     if (!entry) return entry.status();
-    return run_barrier(job, (*entry)->core);
+    return run_barrier("armci_msg_group_barrier", job, (*entry)->core);
   });
 }
 

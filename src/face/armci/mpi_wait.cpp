@@ -66,7 +66,9 @@ Status wait_for_mpi(MPI_Request request, std::int64_t bytes, MPI_Status* status)
   if (the_job == nullptr || bytes > kLong_bytes) return mpi_status(MPI_Wait(&request, status));
   progress::Waiting& waiting = *the_job->waiting;
   MpiWorker worker(waiting.host(), request, status);
-  GRAPNEL_TRY(waiting.on_worker(worker, [&] { return worker.complete(); }));
+  GRAPNEL_TRY(waiting.on_worker(
+      worker, [&] { return worker.complete(); }, progress::Waiting::kForever,
+      [] { return progress::WaitSubject{progress::WaitKind::mpi}; }));
   return mpi_status(worker.answer());
 }
 

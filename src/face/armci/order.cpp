@@ -37,7 +37,7 @@ ARMCI_DEFINE(void, GroupFence, (ARMCI_Group * group)) {
 }
 
 ARMCI_DEFINE(void, Barrier, (void)) {
-  must("ARMCI_Barrier", [](Job& job) { return run_barrier(job, job.groups.world().core); });
+  must("ARMCI_Barrier", [](Job& job) { return run_barrier("ARMCI_Barrier", job, job.groups.world().core); });
 }
 
 ARMCI_DEFINE_LOWER(int, notify, (int proc)) {

@@ -15,8 +15,8 @@
 
 namespace grapnel::armci {
 
-/// Collective over a core group. All members' puts and accumulates are complete, and all have arrived.
-Status run_barrier(Job& job, const Group& group);
+/// Collective over a core group, in the public `call`. All members' puts and accumulates are complete, and all have arrived.
+Status run_barrier(const char* call, Job& job, const Group& group);
 
 /// `run_barrier` at the beginning of a call in which the ranks agree by the core: MPI goes on until all are there.
 /// Errors: peer_dead. `kept`: an earlier write of this rank's was refused, for the call to tell at its end; a rank that

@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "base/codec.hpp"
+#include "base/output.hpp"
 #include "run/inherited.hpp"
 #include "run/job.hpp"
 #include "run/labels.hpp"
@@ -25,6 +26,7 @@
 #include "run/process_tree.hpp"
 #include "run/ranks.hpp"
 #include "run/signals.hpp"
+#include "status.hpp"
 
 namespace grapnel::tool {
 namespace {
@@ -103,8 +105,9 @@ class Back {
       clean_up();
       return 1;
     }
-    Job job(ranks_, server_, options_.timeout_s,
-            [this](const std::string& why, int exit_code) { tell_front(why, exit_code); });
+    Job job(
+        ranks_, server_, options_.timeout_s,
+        [this](const std::string& why, int exit_code) { tell_front(why, exit_code); }, report);
     while (!job.is_over()) serve(job);
     clean_up();
     tell_counts();
@@ -172,7 +175,16 @@ class Back {
   // What the front was sent and has passed on. A signal that asks for something of the launcher itself is answered here
   // and does not reach the ranks.
   static void on_signal(Job& job, int signal) {
-    if (signal != SIGCHLD) job.on_signal(signal);
+    if (signal == SIGUSR1) {
+      report();
+    } else if (signal != SIGCHLD) {
+      job.on_signal(signal);
+    }
+  }
+
+  // What the ranks wait for. Takes a second at most.
+  static void report() {
+    (void)base::write_all(STDERR_FILENO, fmt::format("grapnel run: {}", status_of_job(::getpid())));
   }
 
   bool front_is_gone() const {

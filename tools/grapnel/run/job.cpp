@@ -20,8 +20,8 @@ constexpr int kTimeLimitExit = 124;  // as timeout(1)
 
 }  // namespace
 
-Job::Job(Ranks& ranks, const PmiServer& server, double timeout_s, Tell tell)
-    : ranks_(ranks), server_(server), timeout_s_(timeout_s), tell_(std::move(tell)) {
+Job::Job(Ranks& ranks, const PmiServer& server, double timeout_s, Tell tell, std::function<void()> report)
+    : ranks_(ranks), server_(server), timeout_s_(timeout_s), tell_(std::move(tell)), report_(std::move(report)) {
   if (timeout_s > 0) {
     time_limit_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_s));
   }
@@ -91,6 +91,7 @@ void Job::on_time() {
   if (!ending_) look_for_the_missing();
   if (time_limit_ && Clock::now() >= *time_limit_) {
     time_limit_.reset();
+    if (!ending_) report_();
     end(fmt::format("the time limit of {} s is over; the job ends", timeout_s_), kTimeLimitExit);
   }
   if (terminate_at_ && Clock::now() >= *terminate_at_) {

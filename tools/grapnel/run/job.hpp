@@ -26,7 +26,8 @@ class Job {
   /// Why the job ends and with which exit code; once, before any rank is ended.
   using Tell = std::function<void(const std::string& why, int exit_code)>;
 
-  Job(Ranks& ranks, const PmiServer& server, double timeout_s, Tell tell);
+  /// `report`: prints what the ranks wait for; before the time limit ends them.
+  Job(Ranks& ranks, const PmiServer& server, double timeout_s, Tell tell, std::function<void()> report);
 
   void on_rank_end(const Ranks::End& end);
   void on_abort(const PmiServer::AbortRequest& request);
@@ -50,6 +51,7 @@ class Job {
   const PmiServer& server_;
   const double timeout_s_;
   const Tell tell_;
+  const std::function<void()> report_;
   bool ending_ = false;
   int exit_code_ = 0;
   int user_signal_ = 0;

@@ -1,0 +1,19 @@
+// Signal handlers of a rank, which are set only where the user asked for them and the disposition is the default:
+// GRAPNEL_STATUS_SIGNAL (the watcher thread then prints a report) and GRAPNEL_BACKTRACE=1 (of a crash).
+//
+// Signal dispositions belong to the process, so this state does too. Threads: `open` and `close`: the rank's.
+#pragma once
+
+#include <cstddef>
+
+#include "base/config.hpp"
+#include "launch/status_socket.hpp"
+
+namespace grapnel::runtime {
+
+/// `socket` may be null, and lives until `close`.
+void open_signal_reports(const base::Config& config, const launch::StatusSocket* socket, std::size_t rank);
+/// Sets the dispositions back, where they are still ours.
+void close_signal_reports(const launch::StatusSocket* socket);
+
+}  // namespace grapnel::runtime
