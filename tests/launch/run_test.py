@@ -102,7 +102,8 @@ class Ends(Case):
     def test_time_limit(self):
         begin = time.monotonic()
         code, _, err = self.run_job("-n", 2, "--timeout", 0.5, "--", "sh", "-c", "trap '' TERM; sleep 60 & wait; wait")
-        self.assertEqual((code, err), (124, "grapnel run: the time limit of 0.5 s is over; the job ends\n"))
+        self.assertEqual((code, err), (124, "grapnel run: no rank has joined the job\n"
+                                          "grapnel run: the time limit of 0.5 s is over; the job ends\n"))
         self.assertLess(time.monotonic() - begin, 4)
 
     def test_children_of_ranks_do_not_survive(self):
