@@ -94,15 +94,14 @@ TEST(Config, SizesAndTimesTakeUnits) {
   EXPECT_EQ(config->chunk_bytes, 16 * base::kKiB);
   EXPECT_EQ(config->spin_ns, 5'000u);
   EXPECT_EQ(config->lock_backoff_most_ns, base::kSecond_ns);
-  for (const auto& [name, value] :
-       std::vector<std::pair<std::string, std::string>>{{"GRAPNEL_POOL_BYTES", "512Q"},
-                                                        {"GRAPNEL_POOL_BYTES", "512 G"},
-                                                        {"GRAPNEL_POOL_BYTES", "5s"},
-                                                        {"GRAPNEL_POOL_BYTES", "1000T"},
-                                                        {"GRAPNEL_SPIN_NS", "0.5ns"},
-                                                        {"GRAPNEL_SPIN_NS", "5G"},
-                                                        {"GRAPNEL_SPIN_NS", "2s"},
-                                                        {"GRAPNEL_NODES", "2K"}}) {
+  for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{{"GRAPNEL_POOL_BYTES", "512Q"},
+                                                                                    {"GRAPNEL_POOL_BYTES", "512 G"},
+                                                                                    {"GRAPNEL_POOL_BYTES", "5s"},
+                                                                                    {"GRAPNEL_POOL_BYTES", "1000T"},
+                                                                                    {"GRAPNEL_SPIN_NS", "0.5ns"},
+                                                                                    {"GRAPNEL_SPIN_NS", "5G"},
+                                                                                    {"GRAPNEL_SPIN_NS", "2s"},
+                                                                                    {"GRAPNEL_NODES", "2K"}}) {
     const auto refused = read({{name, value}});
     ASSERT_FALSE(refused.ok()) << name << "=" << value;
     EXPECT_NE(refused.status().message().find("it takes"), std::string::npos);

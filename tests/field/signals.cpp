@@ -1,6 +1,6 @@
-// A program that watches its signal dispositions: as it found them, and as it set them, after the library was loaded, the
-// job was started, and it has ended. Built on libgrapnel, on libarmci (shared and static), and without either, to load one
-// with dlopen.
+// A program that watches its signal dispositions: as it found them, and as it set them, after the library was loaded,
+// the job was started, and it has ended. Built on libgrapnel, on libarmci (shared and static), and without either, to
+// load one with dlopen.
 //
 //   signals [--load LIBRARY] [--ignored N]…     exit code 0 and "signals ok", or a line for each change and 1
 //
