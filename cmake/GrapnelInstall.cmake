@@ -15,6 +15,14 @@ function(grapnel_relocatable target)
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 endfunction()
 
+# What an installation needs, and no more: `cmake --build … --target installed`.
+add_custom_target(installed)
+foreach(target IN ITEMS grapnel_tool lu grapnel_shared armci armci_static)
+  if(TARGET ${target})
+    add_dependencies(installed ${target})
+  endif()
+endforeach()
+
 # grapnel_install_program(target name-in-bin)
 function(grapnel_install_program target name)
   if(TARGET ${target})
@@ -25,6 +33,9 @@ endfunction()
 
 grapnel_install_program(grapnel_tool grapnel)
 grapnel_install_program(lu grapnel-lu)
+
+# For programs under the leak sanitizer: what PMIx and the like keep until their end.
+install(FILES ${PROJECT_SOURCE_DIR}/tests/sanitizers/leaks.txt DESTINATION share/grapnel)
 
 if(TARGET grapnel_shared)
   grapnel_relocatable(grapnel_shared)

@@ -16,9 +16,10 @@ compile_alone() { # compiler language standard header
 
 c_compiler_of() { case $1 in g++) echo gcc ;; *) echo "${1/clang++/clang}" ;; esac; }
 
-for compiler in g++ clang++-14 clang++; do
+newest_clang=$(compgen -c clang++- | grep -E '^clang\+\+-[0-9]+$' | sort -t- -k2nr | head -1 || true)
+for compiler in g++ clang++-14 clang++ $newest_clang; do
   command -v "$compiler" >/dev/null || continue
-  [ "$compiler" = clang++ ] && command -v clang++-14 >/dev/null && continue
+  [[ "${used[*]}" != *clang* ]] || continue
   used+=("$compiler")
 done
 [ ${#used[@]} -gt 0 ] || { echo "no C++ compiler found" && exit 1; }

@@ -2,8 +2,8 @@
 //
 //   grapnel run -n 4 --nodes 2 -- lu --n 1024 --block 32 --dist node --verify
 //
-// Last line and exit code: `lu: PASS residual=…` and 0 only when the factors were checked and are right, and that could be
-// written; `lu: FAIL …` and 1 otherwise; a bad argument is answered on stderr with 2 before anything is done.
+// Last line and exit code: `lu: PASS residual=…` and 0 only when the factors were checked and are right, and that could
+// be written; `lu: FAIL …` and 1 otherwise; a bad argument is answered on stderr with 2 before anything is done.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 

@@ -1,4 +1,5 @@
-// Which build of Grapnel this is. The ranks of a job take one: messages and shared memory are laid out alike only there.
+// Which build of Grapnel this is. The ranks of a job take one: messages and shared memory are laid out alike only
+// there.
 #pragma once
 
 #include <string>

@@ -7,8 +7,8 @@
 namespace grapnel::base {
 
 /// Writes all of `text` to the descriptor: goes on after a signal, a part, and for a second at most where a nonblocking
-/// descriptor has no room. Raises no SIGPIPE, whatever the program does with that signal. Answers 0, or the errno of what
-/// could not be written. Any thread.
+/// descriptor has no room. Raises no SIGPIPE, whatever the program does with that signal. Answers 0, or the errno of
+/// what could not be written. Any thread.
 int write_all(int descriptor, std::string_view text);
 
 }  // namespace grapnel::base

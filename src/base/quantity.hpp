@@ -17,9 +17,9 @@ Unit unit_of(std::string_view setting);
 /// What may follow the number, in words; empty for `none`.
 std::string_view units_taken(Unit unit);
 
-/// The number in `unit`. Bytes take K, M, G, T (powers of 1024; also KB, KiB, and B alone), times ns, us, ms, s and min,
-/// in capitals or not; without one the number is in `unit` already. Nothing for what is none, is no whole number of
-/// `unit`, or exceeds 64 bits.
+/// The number in `unit`. Bytes take K, M, G, T (powers of 1024; also KB, KiB, and B alone), times ns, us, ms, s and
+/// min, in capitals or not; without one the number is in `unit` already. Nothing for what is none, is no whole number
+/// of `unit`, or exceeds 64 bits.
 std::optional<std::uint64_t> parse_quantity(std::string_view text, Unit unit);
 
 }  // namespace grapnel::base

@@ -31,8 +31,8 @@ struct Introduction {
   static Result<Introduction> decode(ByteView bytes);
 };
 
-/// By rank. ok where all ranks have one build and, of the settings that must be alike, the same; else an error that names
-/// the first rank that differs from rank 0, its host, and what both have.
+/// By rank. ok where all ranks have one build and, of the settings that must be alike, the same; else an error that
+/// names the first rank that differs from rank 0, its host, and what both have.
 Status check_alike(const std::vector<Introduction>& everybody);
 
 /// One line "grapnel: …" on stderr, whatever GRAPNEL_LOG says: why the job ends.

@@ -38,11 +38,12 @@ rlim_t open_descriptors(rlim_t limit) {
   return count - 1;  // the folder itself
 }
 
-std::string about_descriptors() {
+// Where fewer than `spare` are left.
+std::string about_descriptors(rlim_t spare) {
   const auto limit = limit_of(RLIMIT_NOFILE);
   if (!limit) return "";
   const rlim_t open = open_descriptors(*limit);
-  if (open + kSpareDescriptors < *limit) return "";
+  if (open + spare <= *limit) return "";
   return fmt::format("this process has {} descriptors open and may open {}: raise the limit (ulimit -n)", open, *limit);
 }
 
@@ -98,10 +99,17 @@ std::string error_words(int error) {
 
 std::string limits_met() {
   std::string all;
-  for (const std::string& one : {about_descriptors(), about_threads(), about_addresses()}) {
+  for (const std::string& one : {about_descriptors(kSpareDescriptors), about_threads(), about_addresses()}) {
     if (!one.empty()) all += (all.empty() ? "" : "; ") + one;
   }
   return all;
+}
+
+Status check_room(std::size_t descriptors) {
+  for (const std::string& one : {about_descriptors(descriptors), about_threads()}) {
+    if (!one.empty()) return {Code::unavailable, one};
+  }
+  return {};
 }
 
 std::string with_limits_met(std::string message) {

@@ -7,6 +7,7 @@ Takes from the environment: GRAPNEL_BUILD, GRAPNEL_SOURCE and, for the ARMCI fac
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -106,6 +107,20 @@ class InstallTest(unittest.TestCase):
                 names = self.needed(self.folder / way)[0]
                 self.assertEqual(any(name.startswith("libarmci") for name in names), shared, names)
                 self.run_armci(way)
+
+    @unittest.skipUnless(MPI, "this build has no ARMCI face")
+    def test_another_mpis_wrapper_is_refused_by_the_header(self):
+        wrapper = shutil.which("mpicc.mpich" if MPI == "openmpi" else "mpicc.openmpi")
+        if wrapper is None:
+            self.skipTest("there is one MPI here")
+        source = SOURCE / "tests/install/consumer.c"
+        done = subprocess.run([wrapper, "-c", source, f"-I{self.prefix}/include", "-o", self.folder / "other.o"],
+                              text=True, capture_output=True, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(f"this armci.h and its libarmci are for {MPI}", done.stderr)
+
+    def test_the_suppressions_for_the_leak_sanitizer(self):
+        self.assertIn("leak:libpmix.so", (self.prefix / "share/grapnel/leaks.txt").read_text())
 
     def run_armci(self, program):
         options = "--allow-run-as-root --oversubscribe" if MPI == "openmpi" else ""

@@ -47,6 +47,7 @@ class Case(unittest.TestCase):
     def setUp(self):
         self.mark = uuid.uuid4().hex
         self.folder = tempfile.mkdtemp(prefix="launch-test-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)  # also where a subclass skips in its setUp
         self.shared = shared_files_of_jobs()
         # Open MPI's ranks leave their shared memory behind when mpirun is killed, with Grapnel or without: not in /dev/shm.
         self.environment = dict(os.environ, TMPDIR=self.folder, OMPI_ALLOW_RUN_AS_ROOT="1",

@@ -23,10 +23,20 @@ class CheckTidyTest(TreeTest):
                               capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
 
-    def with_tool(self, text):
-        self.write("bin/clang-tidy-14", f"#!/bin/sh\n{text}\n")
-        (self.root / "bin/clang-tidy-14").chmod(0o755)
-        return f"{self.root / 'bin'}:/usr/bin:/bin"
+    def with_tool(self, text, name="clang-tidy-14", rest=":/usr/bin:/bin"):
+        self.write(f"bin/{name}", f"#!/bin/sh\n{text}\n")
+        (self.root / f"bin/{name}").chmod(0o755)
+        return f"{self.root / 'bin'}{rest}"
+
+    def test_another_versions_findings_are_printed_and_fail_nothing(self):
+        (self.root / "bin").mkdir()
+        (self.root / "bin/git").symlink_to("/usr/bin/git")
+        for name in ("clang-tidy-9", "clang-tidy-19"):
+            path = self.with_tool(f"/bin/echo 'a.cpp:1: {name} minds'; exit 1", name, rest="")
+        code, said = self.tidy(path=path)
+        self.assertEqual(code, 0, said)
+        self.assertIn("clang-tidy-19 minds", said)
+        self.assertIn("fail nothing", said)
 
     def test_good_and_bad(self):
         self.assertEqual(self.tidy(path=self.with_tool("exit 0"))[0], 0)

@@ -1,4 +1,5 @@
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -63,6 +64,50 @@ class DevTest(unittest.TestCase):
             (["tsan", "--cc", "clang", "--mpi", "mpich"], "build/tsan-mpich-clang"),
         ]:
             self.assertEqual(dev("dir", *words).stdout.strip(), folder)
+
+    def in_pieces(self, script, *words, **variables):
+        """What a script prints that has every piece of ./dev."""
+        pieces = "".join(f'. "{ROOT}/tools/dev/{piece}.sh"; ' for piece in ("common", "packages", "build", "run"))
+        return subprocess.run(["bash", "-euc", f"root={ROOT}; {pieces}{script}", "dev", *words], capture_output=True,
+                              text=True, check=False, env=dict(os.environ, **variables))
+
+    def test_a_prefix_that_cannot_be_written_is_named_before_the_build(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for prefix in (f"{folder}/new/deep", folder):
+                answer = self.in_pieces('check_prefix "$1"', prefix)
+                self.assertEqual((answer.returncode, os.listdir(folder)), (0, []), answer.stderr)
+            for prefix in ("/proc/grapnel", f"{__file__}/grapnel"):
+                answer = dev("install", prefix)
+                self.assertEqual(answer.returncode, 1)
+                self.assertIn(f"cannot install into {prefix}", answer.stderr)
+                self.assertNotIn("building", answer.stderr)
+
+    def test_a_folder_of_another_clone_is_configured_anew(self):
+        script = 'build_dir=$1 preset=release mpi=openmpi cc=gcc; forget_other_clone; ls "$1"'
+        for home, left in ((str(ROOT), ["CMakeCache.txt", "CMakeFiles", "kept"]), ("/elsewhere/grapnel", ["kept"])):
+            with tempfile.TemporaryDirectory() as folder:
+                with open(f"{folder}/CMakeCache.txt", "w", encoding="utf-8") as cache:
+                    cache.write(f"CMAKE_HOME_DIRECTORY:INTERNAL={home}\n")
+                os.mkdir(f"{folder}/CMakeFiles")
+                os.mkdir(f"{folder}/kept")
+                answer = self.in_pieces(script, folder)
+                self.assertEqual(answer.stdout.split(), left, answer.stderr)
+                self.assertEqual("was configured for the clone in /elsewhere" in answer.stderr, home != str(ROOT))
+
+    def test_which_version_of_clang_is_taken(self):
+        for there, taken in ((["clang", "clang-14", "clang-19"], "clang-14"), (["clang", "clang-19"], "clang"),
+                             (["clang-9", "clang-19", "clang-format-20"], "clang-19"), (["gcc"], "")):
+            with tempfile.TemporaryDirectory() as folder:
+                for name in there:
+                    os.symlink("/bin/true", f"{folder}/{name}")
+                for name in ("grep", "sort", "tr", "wc"):
+                    os.symlink(shutil.which(name), f"{folder}/{name}")
+                answer = self.in_pieces('PATH=$1; newest_of clang || true', folder)
+                self.assertEqual(os.path.basename(answer.stdout.strip()), taken, answer.stderr)
+
+    def test_a_package_may_have_an_alternative(self):
+        answer = self.in_pieces('installed_of "no-such-package|bash"; available_of "no-such-a|no-such-b"; in_words "a|b" c')
+        self.assertEqual(answer.stdout.split("\n"), ["bash", "no-such-a", "a or b c"], answer.stderr)
 
     def test_worlds_and_skips_are_told_after_the_tests(self):
         log = """worlds: nodes: 6 tests, ranks/nodes 2/2 8/3

@@ -65,6 +65,18 @@ build_dir_name() {
   printf '%s' "$name"
 }
 
+# newest_of TOOL: the path of LLVM's TOOL: version 14, which Debian 12 has and the sources are laid out with, else the
+# system's own choice, else the newest with a number.
+newest_of() {
+  local names
+  names=$(compgen -c "$1-" | grep -E "^$1-[0-9]+\$" | sort -u -t- -k "$(($(tr -cd - <<<"$1" | wc -c) + 2))nr" || true)
+  local name
+  for name in "$1-14" "$1" $names; do
+    command -v "$name" && return 0
+  done
+  return 1
+}
+
 no_more_words() {
   [ ${#rest[@]} -eq 0 ] || usage_error "'$1' does not take '${rest[0]}'"
 }

@@ -15,8 +15,8 @@ namespace grapnel::transport::ucx {
 /// `doing` says what was tried ("create a worker"). A status that means that the other side is gone becomes peer_dead.
 Status to_status(ucs_status_t status, std::string_view doing);
 
-/// The same for what this process does alone: never peer_dead, and with the limits of the process that are met (UCX answers
-/// "Input/output error" for want of a descriptor or a thread).
+/// The same for what this process does alone: never peer_dead, and with the limits of the process that are met (UCX
+/// answers "Input/output error" for want of a descriptor or a thread).
 Status to_local_status(ucs_status_t status, std::string_view doing);
 
 }  // namespace grapnel::transport::ucx

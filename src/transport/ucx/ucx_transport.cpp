@@ -13,6 +13,9 @@
 namespace grapnel::transport {
 namespace ucx {
 
+// UCX aborts the process where its first ones, or its own thread, are refused.
+constexpr std::size_t kDescriptorsToStart = 8;
+
 Result<std::shared_ptr<const Context>> Context::create(Settings settings) {
   Result<ucp_config_t*> config = make_ucx_config(settings);
   if (!config.ok()) return config.status();
@@ -69,6 +72,7 @@ class UcxTransport final : public Transport {
 
 Result<std::unique_ptr<Transport>> make_ucx_transport(const base::Config& config, const launch::NodeMap& nodes,
                                                       NodeId me, std::uint64_t secret) {
+  GRAPNEL_TRY(os::check_room(ucx::kDescriptorsToStart));
   Result<std::vector<TransportRow>> rows = describe_transports();
   if (!rows.ok()) return rows.status();
   ucx::Settings settings = ucx::choose_settings(config, nodes, *rows);

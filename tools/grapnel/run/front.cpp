@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/codec.hpp"
+#include "os/limits.hpp"
 #include "run/back.hpp"
 #include "run/inherited.hpp"
 #include "run/message.hpp"
@@ -104,7 +105,7 @@ class Front {
     GRAPNEL_TRY(stops_.open());
     adopt_orphans();
     back_ = ::fork();
-    if (back_ < 0) return Status(Code::system, fmt::format("cannot fork: {}", std::strerror(errno)));
+    if (back_ < 0) return Status(Code::system, fmt::format("cannot fork: {}", os::error_words(errno)));
     if (back_ == 0) {
       back_end_.reset();
       signals_.reset();

@@ -8,7 +8,8 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
+
+#include "os/limits.hpp"
 
 namespace grapnel::tool {
 namespace {
@@ -52,7 +53,8 @@ Result<Labels::Pipes> Labels::add_rank() {
 Status Labels::add_source(int rank, int to, os::Descriptor& writer) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return Status(Code::system, fmt::format("making a pipe for the output of rank {}: {}", rank, std::strerror(errno)));
+    return Status(Code::system,
+                  fmt::format("making a pipe for the output of rank {}: {}", rank, os::error_words(errno)));
   }
   ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
   writer = os::Descriptor(ends[1]);

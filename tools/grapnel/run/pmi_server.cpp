@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 
 #include "launch/pmi1_table.hpp"
+#include "os/limits.hpp"
 #include "os/sealed_file.hpp"
 #include "run/message.hpp"
 
@@ -31,7 +31,7 @@ PmiServer::PmiServer(int ranks) : size_(ranks), store_(ranks) { ranks_.reserve(s
 Status PmiServer::open() {
   events_ = os::Descriptor(::epoll_create1(EPOLL_CLOEXEC));
   if (events_.valid()) return {};
-  return Status(Code::system, fmt::format("cannot make an epoll instance: {}", std::strerror(errno)));
+  return Status(Code::system, fmt::format("cannot make an epoll instance: {}", os::error_words(errno)));
 }
 
 Result<os::Descriptor> PmiServer::add_rank() {
@@ -39,7 +39,7 @@ Result<os::Descriptor> PmiServer::add_rank() {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     return Status(Code::system, fmt::format("cannot make the pair of sockets of rank {} ({}); a job takes one "
                                             "descriptor per rank in its launcher, three with --label (ulimit -n)",
-                                            ranks_.size(), std::strerror(errno)));
+                                            ranks_.size(), os::error_words(errno)));
   }
   ranks_.emplace_back(os::Descriptor(ends[0]));
   os::Descriptor theirs(ends[1]);
@@ -47,7 +47,7 @@ Result<os::Descriptor> PmiServer::add_rank() {
   event.events = EPOLLIN;
   event.data.u32 = static_cast<std::uint32_t>(ranks_.size() - 1);
   if (::epoll_ctl(events_.number(), EPOLL_CTL_ADD, ends[0], &event) != 0) {
-    return Status(Code::system, fmt::format("cannot listen to rank {}: {}", ranks_.size() - 1, std::strerror(errno)));
+    return Status(Code::system, fmt::format("cannot listen to rank {}: {}", ranks_.size() - 1, os::error_words(errno)));
   }
   return theirs;
 }
@@ -228,6 +228,7 @@ void PmiServer::release() {
     auto sealed = os::create_sealed_file("grapnel-fence", table);
     fenced = sealed ? fmt::format("cmd=grapnel_fenced bytes={}\n", table.size())
                     : "cmd=grapnel_fenced bytes=-1 msg=no_memory_or_too_many_open_files\n";
+    if (!sealed) say(sealed.status().message());  // a line of the protocol takes no sentence
     if (sealed) file = std::make_shared<const os::Descriptor>(*std::move(sealed));
   }
   for (int rank = 0; rank < size_; ++rank) {

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "os/descriptor.hpp"
+#include "os/limits.hpp"
 
 namespace grapnel::tool {
 namespace {
@@ -102,7 +103,7 @@ Status Ranks::start(const Start& start) {
   const pid_t process = ::fork();
   if (process == 0) become_rank(start, arguments.data(), environment.data(), parent, to_parent.number());
   if (process < 0) {
-    return Status(Code::system, fmt::format("cannot start rank {}: {}", processes_.size(), std::strerror(errno)));
+    return Status(Code::system, fmt::format("cannot start rank {}: {}", processes_.size(), os::error_words(errno)));
   }
   ::setpgid(process, process);  // here too: a signal may be due before the child gets there
   to_parent.reset();
