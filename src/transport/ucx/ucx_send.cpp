@@ -170,9 +170,8 @@ Result<Sent> UcxWorker::start_flush(Path& path) {
   Operation& operation = operations_.acquire(path, {});
   operation.is_flush = true;
   const ucp_request_param_t param = operation_params(on_operation_end, operation);
-  Result<Sent> flushed = leaves_in_turn
-                             ? send_marker(path, operation, "flush")
-                             : started(ucp_ep_flush_nbx(path.endpoint, &param), operation, "flush");
+  Result<Sent> flushed = leaves_in_turn ? send_marker(path, operation, "flush")
+                                        : started(ucp_ep_flush_nbx(path.endpoint, &param), operation, "flush");
   if (flushed.ok() && *flushed == Sent::done && !path.bulk_under_way.empty()) {
     path.marker_left = true;  // UCX took it at once, but payloads that were announced before it have yet to leave
     flushed = Sent::pending;

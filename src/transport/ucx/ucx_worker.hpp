@@ -138,7 +138,7 @@ class UcxWorker final : public Worker {
   std::vector<Path*> endpoints_;  ///< by EndpointId
   std::unordered_map<ucp_ep_h, Path*> path_of_;
   std::unordered_map<std::uint64_t, Path*> path_to_;  ///< by the sum of the peer's address; the last one
-  ucp_ep_h last_way_back_ = nullptr;  ///< path_of's answer of last time
+  ucp_ep_h last_way_back_ = nullptr;                  ///< path_of's answer of last time
   Path* last_path_ = nullptr;
 
   ArrivalPool arrivals_;
