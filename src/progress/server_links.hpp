@@ -15,9 +15,9 @@
 //     the job.
 //
 // The watch (server_watch.cpp): the nodes are a ring, and each server sends a heartbeat to the next and to the previous
-// one, once in a period, and expects theirs. A neighbour that is silent for kMissed beats is lost: its neighbours say so
-// around the ring, and every server ends the job with the same sentence. Any message of a neighbour counts as a beat.
-// Time is counted in beats of this process, so that a stop of the whole job suspends it.
+// one, once in a period, and expects theirs. A neighbour that is silent for kMissed beats is lost: the server that
+// notices sends that around the ring, and every server ends the job with the same sentence. Any message of a neighbour
+// counts as a beat. Time is counted in beats of this process, so that a stop of the whole job suspends it.
 //
 // Threads: the server's, except `tick`, `leave` and `heartbeats`.
 #pragma once

@@ -98,8 +98,8 @@ Outcome ServerLinks::take_heartbeat(Request& request) {
   return Outcome::done;
 }
 
-// Of the neighbours that notice, the lower node speaks, so that a launcher is not asked twice at once. A host that is cut
-// off leaves it to the others first, which its launcher may reach all the same.
+// Of the two neighbours that notice, the lower node ends the job, so that a launcher is not asked twice at once. A host
+// that is cut off waits for the others, too: its launcher may reach them all the same.
 void ServerLinks::lose_host(NodeId lost) {
   const auto& nodes = launch_.nodes();
   const NodeId other = lost == next() ? previous() : next();
