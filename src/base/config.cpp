@@ -154,6 +154,11 @@ const std::vector<Variable>& table() {
       flag("GRAPNEL_NATIVE_RMA", "use the transport's own put and get where hardware does them", &Config::native_rma),
       integer<std::size_t>("GRAPNEL_NATIVE_ROW_BYTES", "strided rows at least this long go native, shorter are packed",
                            "1..1073741824", &Config::native_row_bytes, 1, kGiB),
+      alike_in_all_ranks(integer<std::uint64_t>(
+          "GRAPNEL_HEARTBEAT_MS", "between servers; a host that is silent for six ends the job (0: no heartbeats)",
+          "0..60000", &Config::heartbeat_ms, 0, 60'000)),
+      integer<std::uint64_t>("GRAPNEL_CONNECT_MS", "a connection that is not accepted in time ends the job (0: never)",
+                             "0..3600000", &Config::connect_ms, 0, 3'600'000),
       alike_in_all_ranks(flag("GRAPNEL_STATS", "print the operation table when the job ends", &Config::stats)),
       log_level(),
       choice<LogFormat>("GRAPNEL_LOG_FORMAT", "what stands before a log line (docs/debugging.md)", "plain|time|full",

@@ -40,6 +40,8 @@ struct Config {
   std::size_t pool_bytes = std::size_t{1} << 38;   ///< addresses set aside for segments (not memory)
   bool native_rma = true;                          ///< use the transport's own put and get where hardware does them
   std::size_t native_row_bytes = 2048;             ///< strided rows at least this long go native
+  std::uint64_t heartbeat_ms = 1000;               ///< between two heartbeats of neighbouring servers; 0: none
+  std::uint64_t connect_ms = 10'000;               ///< for a connection to be accepted; 0: for ever
   bool stats = false;                              ///< print the operation table at the end
   std::string log = "warn";
   LogFormat log_format = LogFormat::plain;

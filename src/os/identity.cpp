@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <optional>
+#include <string_view>
 
 #include "base/check.hpp"
 #include "os/descriptor.hpp"
@@ -63,6 +64,13 @@ Status check_random() {
   return Status(Code::unavailable,
                 "no random numbers: this process's sandbox refuses getrandom, and /dev/urandom cannot be read; one of "
                 "the two is needed to name the job");
+}
+
+bool is_traced() {
+  const std::string status = internal::read_text_file("/proc/self/status").value_or("");
+  const std::string_view field = "\nTracerPid:\t";
+  const auto at = status.find(field);
+  return at != std::string::npos && status.compare(at + field.size(), 2, "0\n") != 0;
 }
 
 std::uint64_t random_u64() {

@@ -20,6 +20,9 @@ std::vector<int> cpus_allowed();
 /// asked once before the first of them.
 Status check_random();
 
+/// Whether a debugger has this process. Reads a file of /proc; false where that cannot be read. Any thread.
+bool is_traced();
+
 /// From the kernel's generator; fit for secrets.
 std::uint64_t random_u64();
 

@@ -9,6 +9,8 @@
 #include "base/check.hpp"
 #include "base/codec.hpp"
 #include "base/log.hpp"
+#include "base/units.hpp"
+#include "progress/heartbeat.hpp"
 
 namespace grapnel::progress {
 namespace {
@@ -16,6 +18,10 @@ namespace {
 auto about(WaitKind kind, NodeId node) {
   return [kind, node] { return WaitSubject{kind, nullptr, {index(node)}}; };
 }
+
+constexpr std::uint64_t kConnectSlice_ns = base::kSecond_ns / 4;
+// The servers connect to each other at the same time: one of them ends the job first, and there is one sentence.
+constexpr std::uint64_t kServersFirst_ns = 2 * base::kSecond_ns;
 
 }  // namespace
 
@@ -51,14 +57,34 @@ void Client::let_others_in() {
 
 Result<transport::EndpointId> Client::endpoint(NodeId node) {
   Peer& peer = peers_[index(node)];
-  if (peer.connected) return peer.endpoint;
-  auto endpoint = worker_->connect(peer.server.worker_address);
-  if (!endpoint) return endpoint.status();
-  peer.endpoint = *endpoint;
-  peer.connected = true;
-  GRAPNEL_CHECK(worker_->endpoint_count() <= peers_.size(), "{} endpoints for {} nodes", worker_->endpoint_count(),
-                peers_.size());
+  if (!peer.connected) [[unlikely]]
+    GRAPNEL_TRY(connect(node));
   return peer.endpoint;
+}
+
+// Other threads of the rank are let in meanwhile; those that want the same node wait here, too.
+Status Client::connect(NodeId node) {
+  Peer& peer = peers_[index(node)];
+  if (!peer.has_endpoint) {
+    auto endpoint = worker_->connect(peer.server.worker_address);
+    if (!endpoint) return endpoint.status();
+    peer.endpoint = *endpoint;
+    peer.has_endpoint = true;
+    GRAPNEL_CHECK(worker_->endpoint_count() <= peers_.size(), "{} endpoints for {} nodes", worker_->endpoint_count(),
+                  peers_.size());
+  }
+  // In slices, each of which counts for its length at most: the time in which this process was stopped does not count.
+  for (std::uint64_t waited_ns = 0; !worker_->is_connected(peer.endpoint); waited_ns += kConnectSlice_ns) {
+    if (connect_limit_ns_ > 0 && waited_ns >= connect_limit_ns_ + kServersFirst_ns) {
+      launch_.abort(
+          1, describe_unanswered(launch_, fmt::format("rank {}", index(launch_.rank())), node, connect_limit_ns_));
+    }
+    const Status slice =
+        wait_until([&] { return worker_->is_connected(peer.endpoint); }, waiting_.host().now_ns() + kConnectSlice_ns);
+    if (!slice.ok() && slice.code() != Code::timed_out) return slice;
+  }
+  peer.connected = true;
+  return failure_;
 }
 
 Result<transport::Sent> Client::send(NodeId node, const Order& order) {
@@ -244,7 +270,7 @@ void Client::reply_landed(Landing& landing, const Status& outcome) {
 
 void Client::on_endpoint_failure(transport::EndpointId endpoint, const Status& why) {
   for (std::size_t node = 0; node < peers_.size(); ++node) {
-    if (!peers_[node].connected || peers_[node].endpoint != endpoint) continue;
+    if (!peers_[node].has_endpoint || peers_[node].endpoint != endpoint) continue;
     failure_ = Status(Code::peer_dead,
                       fmt::format("the connection to node {} (rank {}) broke: {}", node,
                                   index(launch_.nodes().leader(NodeId(static_cast<int>(node)))), why.message()));

@@ -81,7 +81,11 @@ class Client final : public transport::MessageSink {
     Client& client_;
   };
 
-  /// Sends a request, after waiting until the node's window has room for it. Errors: peer_dead, system.
+  /// From now on a connection that its server has not accepted after this time ends the job; 0: never.
+  void limit_connecting(std::uint64_t limit_ns) { connect_limit_ns_ = limit_ns; }
+
+  /// Sends a request, after waiting until the node's window has room for it; the first one to a node waits for the
+  /// connection. Errors: peer_dead, system.
   Result<transport::Sent> send(NodeId node, const Order& order);
 
   /// The longest payload of an order that is `whole`.
@@ -159,7 +163,8 @@ class Client final : public transport::MessageSink {
   struct Peer {
     ServerDescription server;
     transport::EndpointId endpoint{};
-    bool connected = false;
+    bool has_endpoint = false;
+    bool connected = false;  ///< and its server has accepted the connection
     bool flushing = false;
     std::uint64_t issued = 0, handled = 0, uncounted = 0;
     std::uint64_t charged = 0, released = 0;
@@ -191,6 +196,7 @@ class Client final : public transport::MessageSink {
 
   Client(launch::Launch& launch, Waiting& waiting, std::vector<ServerDescription> servers);
   void let_others_in();
+  Status connect(NodeId node);
   Status start_flush(Peer& peer);
   void on_message(const transport::Message& message) override;
   void on_bulk(const transport::BulkMessage& message) override;
@@ -207,6 +213,7 @@ class Client final : public transport::MessageSink {
   Waiting& waiting_;
   WriteCounts write_counts_;
   Bell bell_;
+  std::uint64_t connect_limit_ns_ = 0;
   std::uint32_t not_counting_ = 0;
   std::mutex mutex_;
   std::atomic<int> others_{0};   ///< threads that wait for `mutex_`

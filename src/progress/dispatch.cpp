@@ -116,8 +116,12 @@ void Server::execute_for_server(const RequestHeader& header, ByteView body, Byte
   if (!fits || handler->run(request) != Outcome::done) {
     tell_refusal(handler != nullptr ? handler->name : "a message for nobody", header);
   }
+  if (header.handler >= kServerCountsHandler) [[unlikely]] {  // these take no credit
+    if (header.handler == kServerCountsHandler) handled_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
   handled_.fetch_add(1, std::memory_order_relaxed);
-  if (header.handler != kServerCountsHandler) links_.count_handled(NodeId{header.origin - launch_.size()});
+  links_.count_handled(NodeId{header.origin - launch_.size()});
 }
 
 void Server::settle(Origin& origin, const Handler& handler, const RequestHeader& header, Outcome outcome) {

@@ -18,9 +18,9 @@
 
 namespace grapnel::progress {
 
-/// Handlers are named by small numbers; each layer takes a range of its own (rma 1–31, sync 32–61, its own 62 and 63).
+/// Handlers are named by small numbers; each layer takes a range of its own (rma 1–31, sync 32–61, its own 62–64).
 using HandlerId = std::uint16_t;
-inline constexpr HandlerId kHandlerLimit = 64;
+inline constexpr HandlerId kHandlerLimit = 65;
 
 /// Answers with the counts and nothing else: what a fence asks. The server registers it itself.
 inline constexpr HandlerId kCountsHandler = 0;
@@ -29,6 +29,9 @@ inline constexpr HandlerId kCountsHandler = 0;
 inline constexpr HandlerId kBellHandler = 62;
 /// A server's acknowledgement to another server (server_links.hpp). The server registers it itself.
 inline constexpr HandlerId kServerCountsHandler = 63;
+/// A server's sign of life to another server (heartbeat.hpp). The server registers it itself. Like the one before it
+/// takes no credit, and it is in no count of messages.
+inline constexpr HandlerId kHeartbeatHandler = 64;
 
 /// Two independent lengths and a charge stand in both, so that a truncated or padded message is noticed.
 struct RequestHeader {

@@ -33,6 +33,7 @@ Server::Server(const base::Config& config, launch::Launch& launch, Waiting& wait
                                  }});
   handlers_.add(kBellHandler, {"bell", 0, 0, false, [](Request&) { return Outcome::done; }});
   links_.add_to(handlers_);
+  links_.watch(config.heartbeat_ms * base::kMillisecond_ns, config.connect_ms * base::kMillisecond_ns);
 }
 
 Result<std::unique_ptr<Server>> Server::create(const base::Config& config, launch::Launch& launch, Waiting& waiting,
@@ -51,10 +52,18 @@ Status Server::start(const std::vector<int>& cpus) {
   auto thread = waiting_.host().start("grapnel-server", cpus, [this] { run(); });
   if (!thread) return thread.status();
   thread_ = std::move(*thread);
+  if (links_.tick_ns() == 0) return {};
+  auto metronome = Metronome::start(waiting_.host(), cpus, links_.tick_ns(), [this] {
+    links_.tick();
+    worker_->wake();
+  });
+  if (!metronome) return metronome.status();
+  metronome_ = std::move(*metronome);
   return {};
 }
 
 void Server::stop() {
+  metronome_.reset();
   stopping_.store(true, std::memory_order_release);  // pairs with the acquire load in `run`
   if (thread_) worker_->wake();
   thread_.reset();

@@ -70,6 +70,10 @@ class Server final : public transport::MessageSink {
   Status start(const std::vector<int>& cpus);
   /// Ends the thread; requests that arrive later are lost. Called when no rank will send any more.
   void stop();
+  /// The job is about to end in order, and servers with it: one that is silent from now on is not lost. Any thread.
+  void leave() { links_.leave(); }
+  /// Heartbeats sent to other servers. Any thread.
+  std::uint64_t heartbeats() const { return links_.heartbeats(); }
 
   /// Answers a request whose handler returned `done` without an answer (a queued lock). From handlers only.
   void answer_later(Rank origin, std::uint64_t token, ByteView body);
@@ -205,6 +209,7 @@ class Server final : public transport::MessageSink {
   std::optional<Bell> bell_;
   std::atomic<bool> stopping_{false};
   std::unique_ptr<os::Thread> thread_;
+  std::unique_ptr<Metronome> metronome_;
   // Written by who has the turn, read by anybody: relaxed on both sides.
   std::atomic<std::uint64_t> handled_{0}, refused_{0}, foreign_{0}, parked_{0}, sleeps_{0}, stood_in_{0},
       bulk_parked_{0}, unparked_{0};

@@ -53,6 +53,8 @@ void ServerLinks::add_to(HandlerTable& handlers) {
   };
   handlers.add(kServerCountsHandler,
                {"server counts", sizeof(std::uint64_t), sizeof(std::uint64_t), false, take_counts, true});
+  const auto heartbeat = [this](Request& request) { return take_heartbeat(request); };
+  handlers.add(kHeartbeatHandler, {"heartbeat", sizeof(HeartbeatBody), sizeof(HeartbeatBody), false, heartbeat, true});
 }
 
 ServerLinks::Letter ServerLinks::compose(HandlerId handler, ByteView body, ByteView payload) const {
@@ -84,24 +86,24 @@ void ServerLinks::count_handled(NodeId from) {
 
 void ServerLinks::lost(transport::EndpointId endpoint, const Status& why) {
   for (std::size_t node = 0; node < links_.size(); ++node) {
-    if (links_[node].connected && links_[node].endpoint == endpoint) lost(node, why);
+    if (links_[node].has_endpoint && links_[node].endpoint == endpoint) lost(node, why);
   }
 }
 
 void ServerLinks::lost(std::size_t node, const Status& why) {
   base::log_debug("the connection to the server of node {} was lost: {}", node, why.to_string());
-  if (loss_) return;
   // Both servers see it. One ends the job, the other only where that one cannot: one message, and not two aborts at
   // once, in which launchers hang.
   const bool mine_to_tell = index(launch_.node()) < node;
-  loss_ = {host_->now_ns() + (mine_to_tell ? kGrace_ns : kGrace_ns + kGrace_ns / 2),
-           fmt::format("the connection between the servers of nodes {} and {} was lost: {}", index(launch_.node()),
-                       node, why.message())};
+  end_job_after(mine_to_tell ? kGrace_ns : kGrace_ns + kGrace_ns / 2,
+                fmt::format("the connection between the servers of nodes {} and {} was lost, {} is there: {}",
+                            index(launch_.node()), node, describe_host(launch_.nodes(), NodeId{static_cast<int>(node)}),
+                            why.message()));
 }
 
 bool ServerLinks::move() {
-  if (loss_ && host_->now_ns() >= loss_->end_job_ns) [[unlikely]]
-    launch_.abort(1, loss_->why);
+  if (attention_.load(std::memory_order_relaxed)) [[unlikely]]
+    attend();
   if (waiting_ == 0 && !counts_due_) return false;
   bool any = false;
   counts_due_ = false;
@@ -109,7 +111,27 @@ bool ServerLinks::move() {
   return any;
 }
 
+// Connects, where that has not been done; true when messages may be sent, which fail where the connection has failed.
+bool ServerLinks::open(Link& link) {
+  if (!link.has_endpoint && !link.failed) {
+    const auto endpoint = worker_->connect(link.server.worker_address);
+    link.failed = !endpoint.ok();
+    link.has_endpoint = endpoint.ok();
+    if (endpoint) link.endpoint = *endpoint;
+    if (!endpoint) lost(static_cast<std::size_t>(&link - links_.data()), endpoint.status());
+  }
+  link.open = link.failed || worker_->is_connected(link.endpoint);
+  return link.open;
+}
+
 bool ServerLinks::move(Link& link) {
+  if (!link.open) [[unlikely]] {
+    const bool has_work = link.counts_due || !link.waiting.empty();
+    if (!has_work || !open(link)) {
+      counts_due_ |= link.counts_due;  // to be looked at again
+      return false;
+    }
+  }
   bool any = false;
   if (link.counts_due) {
     link.counts_due = false;
@@ -128,13 +150,6 @@ bool ServerLinks::move(Link& link) {
 }
 
 void ServerLinks::send(Link& link, Letter letter) {
-  if (!link.connected && !link.failed) {
-    const auto endpoint = worker_->connect(link.server.worker_address);
-    link.failed = !endpoint.ok();
-    link.connected = endpoint.ok();
-    if (endpoint) link.endpoint = *endpoint;
-    if (!endpoint) lost(static_cast<std::size_t>(&link - links_.data()), endpoint.status());
-  }
   const std::uint64_t begin_ns = host_->now_ns();
   // The transport copies the header; a payload lives until it has left.
   const Bytes header = std::move(letter.header);

@@ -11,9 +11,18 @@
 //  3. Unacknowledged messages per pair ≤ kCredits; acknowledgements take no credit, and one is sent per kCredits/2
 //     messages, so of those two at most are under way.
 //
-// Threads: the server's.
+//  4. A message is sent only on a connection that the other server has accepted; one that does not accept in time ends
+//     the job.
+//
+// The watch (server_watch.cpp): the nodes are a ring, and each server sends a heartbeat to the next and to the previous
+// one, once in a period, and expects theirs. A neighbour that is silent for kMissed beats is lost: the server that
+// notices sends that around the ring, and every server ends the job with the same sentence. Any message of a neighbour
+// counts as a beat. Time is counted in beats of this process, so that a stop of the whole job suspends it.
+//
+// Threads: the server's, except `tick`, `leave` and `heartbeats`.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -25,6 +34,7 @@
 #include "launch/launch.hpp"
 #include "os/host.hpp"
 #include "progress/handlers.hpp"
+#include "progress/heartbeat.hpp"
 #include "progress/message.hpp"
 #include "transport/transport.hpp"
 
@@ -44,7 +54,10 @@ class ServerLinks {
  public:
   static constexpr std::uint32_t kCredits = 256;
   /// The launch layer names who has died in half of it; and a server goes only when all are about to be stopped.
-  static constexpr std::uint64_t kGrace_ns = 10 * base::kSecond_ns;
+  static constexpr std::uint64_t kGrace_ns = 6 * base::kSecond_ns;
+  /// Beats without a sign of a neighbour after which it is lost: not so few that a server which gets no processor for
+  /// some seconds is taken for dead, not so many that all is not over within ten periods.
+  static constexpr std::uint32_t kMissed = 6;
 
   explicit ServerLinks(launch::Launch& launch);
 
@@ -54,6 +67,18 @@ class ServerLinks {
   }
   void know(std::vector<ServerDescription> servers);
   void add_to(HandlerTable& handlers);
+
+  /// Before the server starts. `beat_ns`: the period of heartbeats, 0: none. `connect_ns`: how long a connection may
+  /// wait to be accepted, 0: for ever.
+  void watch(std::uint64_t beat_ns, std::uint64_t connect_ns);
+  /// How often `tick` is to be called; 0: never.
+  std::uint64_t tick_ns() const { return tick_ns_; }
+  /// One period is over: `move` will look at the neighbours. Any thread.
+  void tick();
+  /// The job is about to end in order: who is silent from now on is not lost. Any thread.
+  void leave() { leaving_.store(true, std::memory_order_relaxed); }
+  /// Heartbeats sent. Any thread.
+  std::uint64_t heartbeats() const { return heartbeats_.load(std::memory_order_relaxed); }
 
   /// Queues a one-way request; it leaves when the loop calls `move` and credits allow. Both views are copied.
   void post(NodeId node, HandlerId handler, ByteView body, ByteView payload);
@@ -79,18 +104,38 @@ class ServerLinks {
   struct Link {
     ServerDescription server;
     transport::EndpointId endpoint{};
-    bool connected = false;
+    bool has_endpoint = false;
+    bool open = false;  ///< the other server has accepted the connection, or it has failed
     bool failed = false;
     std::deque<Letter> waiting;                   ///< oldest first
     std::uint32_t sent = 0, acknowledged = 0;     ///< monotone, compared by difference
     std::uint32_t handled = 0, handled_told = 0;  ///< of theirs
     bool counts_due = false;
+    std::uint64_t connecting_ns = 0;  ///< in ticks; the endpoint is there, but not open
+    std::uint32_t beats = 0;          ///< of theirs
+    std::uint32_t heard = 0;          ///< all of theirs, at the last tick
+    std::uint32_t silent = 0;         ///< ticks since
+    bool patient = false;             ///< a debugger has that server
   };
 
   Letter compose(HandlerId handler, ByteView body, ByteView payload) const;
   void lost(std::size_t node, const Status& why);
+  bool open(Link& link);
   bool move(Link& link);
   void send(Link& link, Letter letter);
+
+  // The watch: server_watch.cpp
+  void attend();
+  void look_at_connections();
+  void look_at_neighbours();
+  void beat(Link& link, const HeartbeatBody& body);
+  std::uint32_t silent_limit(const Link& link) const;
+  Outcome take_heartbeat(Request& request);
+  void lose_host(NodeId lost);
+  void pass_on(NodeId lost);
+  void end_job_after(std::uint64_t delay_ns, std::string why);
+  NodeId next() const;
+  NodeId previous() const;
 
   launch::Launch& launch_;
   transport::Worker* worker_ = nullptr;
@@ -103,7 +148,12 @@ class ServerLinks {
     std::uint64_t end_job_ns;
     std::string why;
   };
-  std::optional<Loss> loss_;  ///< of the first connection that broke
+  std::optional<Loss> loss_;  ///< the first to end the job
+  std::uint64_t beat_ns_ = 0, connect_ns_ = 0, tick_ns_ = 0;
+  bool passed_on_ = false;  ///< that a host is lost
+  std::atomic<bool> ticked_{false}, leaving_{false};
+  std::atomic<bool> attention_{false};  ///< a tick or a loss is to be looked at
+  std::atomic<std::uint64_t> heartbeats_{0};
 };
 
 }  // namespace grapnel::progress

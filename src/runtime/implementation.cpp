@@ -73,6 +73,7 @@ Status Runtime::Implementation::connect_nodes(const runtime::Foundation& foundat
   auto connected = progress::Client::create(*launch, *waiting, *transport, std::move(*servers));
   if (!connected) return connected.status();
   client = std::move(*connected);
+  client->limit_connecting(config.connect_ms * base::kMillisecond_ns);
   if (server) server->listen_to(client->bell());
   return {};
 }
@@ -146,6 +147,7 @@ Status Runtime::Implementation::finish() {
   if (client) rma->forget_remote_keys();
   launch->at_death({});  // what is told of a death goes by the client
   client.reset();
+  if (server) server->leave();  // no server stops before all have left
   GRAPNEL_TRY(launch->fence());
   if (server) server->stop();
   reports.reset();
@@ -195,6 +197,8 @@ std::vector<OperationCount> Runtime::Implementation::operation_counts() const {
   for (const rma::OperationKind kind : rma::kOperationKinds) rows.push_back(runtime::row_of(kind, rma->counts(kind)));
   rows.push_back(runtime::row_of(rma->fence_counts()));
   rows.push_back(runtime::row_of(barriers->counts(), barriers->messages()));
+  const std::uint64_t heartbeats = server ? server->heartbeats() : 0;
+  rows.push_back({"heartbeat", 0, 0, heartbeats, 0, heartbeats});
   return rows;
 }
 

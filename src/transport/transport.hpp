@@ -106,6 +106,10 @@ class Worker {
 
   /// An endpoint to the worker with that address. The wire-up goes on in the background. Errors: system.
   virtual Result<EndpointId> connect(ByteView address) = 0;
+  /// Whether the peer has accepted the connection, or the connection has failed. A message may be sent before; it then
+  /// waits for the connection, without an end where the peer never answers. A caller that sends only after this is true
+  /// can bound that wait, and avoids a state in which UCX 1.13 cannot survive the peer's death (docs/transport.md).
+  virtual bool is_connected(EndpointId) const { return true; }
 
   /// Sends a message; a bulk one where the payload is longer than kMaxPayloadBytes. `payload` stays untouched until
   /// `done` or the completion; a bulk message's completes when the receiver has it or has declined it.

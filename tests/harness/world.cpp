@@ -64,7 +64,7 @@ void run_rank(const WorldTest& test, sim::RankWorld& me, std::uint64_t seed, bas
   base::log_set_identity(std::to_string(index(me.rank)));
   seed_of_this_world = seed;
   auto foundation = foundation_of(me);
-  foundation.config = std::move(config);
+  foundation.config = without_watch(std::move(config));
   auto started = runtime::assemble(std::move(foundation));
   ASSERT_TRUE(started.ok()) << started.status().to_string();
   test.body(**started);

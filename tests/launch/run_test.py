@@ -262,15 +262,9 @@ class Kill(Case):
         self.assertNotEqual(code, 0)
         self.assertEqual(self.of_the_launcher(err), expected)
 
-    # UCX 1.13 sometimes aborts a survivor while it is still connecting to the one that died: an assertion of its own, with
-    # a backtrace of its own, beside our message.
-    UCX_ABORT = re.compile(r"^(\[[^\]]*:\d+ *:\d+:\d+\].*|==+( backtrace.*)?| *\d+ +(/|0x).*)\n", re.MULTILINE)
-
     def of_the_launcher(self, err):
-        if not re.search(r"(ucp_request|tcp_ep)\.c:\d+ +Assertion", err):
-            return err
-        print("kill: UCX aborted a survivor that was connecting (docs/transport.md, Limits)", file=sys.stderr)
-        return self.UCX_ABORT.sub("", err)
+        """What is left of the text when what else may be said of a death is taken out: here, nothing is."""
+        return err
 
     def test_the_server_dies_while_it_ends_the_job(self):
         # The others ignore SIGTERM, so that there is time between the message and the end.

@@ -15,7 +15,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "launch"))
 import run_test  # noqa: E402
 
-WAYS = ("barrier", "put", "get", "atomic", "accumulate", "lock", "allocate", "group", "notify", "signal", "compute")
+WAYS = ("mix", "barrier", "put", "get", "atomic", "accumulate", "lock", "allocate", "group", "notify", "signal", "compute")
 
 
 class BusyKill(run_test.Kill):

@@ -9,6 +9,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,26 @@ Rank neighbour(const Runtime& g) { return Rank{(static_cast<int>(grapnel::index(
 Rank previous(const Runtime& g) { return Rank{(static_cast<int>(grapnel::index(g.rank())) + g.size() - 1) % g.size()}; }
 
 // One round of what this rank does; a failure ends the rounds.
+Status one_round(Runtime& g, const std::string& how, const grapnel::Memory& memory, std::vector<std::byte>& block);
+
+// Something else each time, with another rank each time, so that connections are made while others carry traffic.
+Status mixed_round(Runtime& g, const grapnel::Memory& memory, std::vector<std::byte>& block) {
+  static std::minstd_rand dice(static_cast<unsigned>(grapnel::index(g.rank())) + 1);
+  const Rank peer{static_cast<int>(dice() % static_cast<unsigned>(g.size()))};
+  const std::size_t bytes = dice() % 3 == 0 ? block.size() : 8 + dice() % 4096;
+  switch (dice() % 6) {
+    case 0: return g.put(block.data(), memory.on(peer), bytes, peer);
+    case 1: return g.get(memory.on(peer), block.data(), bytes, peer);
+    case 2: return g.fetch_and_add(memory.on(peer), 1, grapnel::Width::bits64, peer).status();
+    case 3: return one_round(g, "accumulate", memory, block);
+    case 4: return one_round(g, "lock", memory, block);
+    default: return g.fence_all();
+  }
+}
+
 Status one_round(Runtime& g, const std::string& how, const grapnel::Memory& memory, std::vector<std::byte>& block) {
   const Rank next = neighbour(g);
+  if (how == "mix") return mixed_round(g, memory, block);
   if (how == "barrier") return g.barrier();
   if (how == "put") return g.put(block.data(), memory.on(next), block.size(), next);
   if (how == "get") return g.get(memory.on(next), block.data(), block.size(), next);
@@ -58,6 +77,10 @@ Status one_round(Runtime& g, const std::string& how, const grapnel::Memory& memo
   }
   if (how == "signal") {
     return g.put_and_signal(block.data(), memory.on(next), block.size() / 2, memory.on(next), 1, next);
+  }
+  if (how == "sleep") {
+    ::sleep(1);
+    return {};
   }
   volatile double sink = 0;
   for (int i = 0; i < 1000000; ++i) sink = i;

@@ -25,7 +25,10 @@ struct Path {
   std::optional<EndpointId> id;  ///< none: the peer connected to us
   ProcessName process;           ///< the peer, for copies between processes
   Status failure;                ///< ok while the path works
-  std::size_t under_way = 0;     ///< operations that UCX still has
+  bool unready = false;          ///< no message may leave yet: the path has failed, or the greeting is not over
+  bool lanes_connected = false;  ///< its sockets are, in our direction
+  std::optional<std::uint32_t> welcome_owed;  ///< to this endpoint of the peer, once our direction is connected
+  std::size_t under_way = 0;                  ///< operations that UCX still has
   bool used_since_flush = false;
   bool flushing = false;
   bool marker_left = false;               ///< of the flush under way: it waits for bulk payloads only

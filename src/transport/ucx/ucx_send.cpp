@@ -12,14 +12,6 @@
 namespace grapnel::transport::ucx {
 namespace {
 
-ucp_request_param_t operation_params(ucp_send_nbx_callback_t ended, Operation& operation) {
-  ucp_request_param_t param{};
-  param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
-  param.cb.send = ended;
-  param.user_data = &operation;
-  return param;
-}
-
 void notify(const Completion& completion, const Status& outcome) {
   if (completion.notify != nullptr) completion.notify(completion.context, outcome);
 }
@@ -50,8 +42,8 @@ Result<Sent> UcxWorker::send_on(Path& path, unsigned message_id, ByteView header
                                 Completion completion, std::size_t most_whole_bytes) {
   GRAPNEL_CHECK(header.size() <= kMaxHeaderBytes, "a header of {} bytes, of {}", header.size(), kMaxHeaderBytes);
   GRAPNEL_CHECK(payload.size() <= kMaxBulkBytes, "a payload of {} bytes, of {}", payload.size(), kMaxBulkBytes);
-  if (!path.failure.ok()) [[unlikely]]
-    return path.failure;
+  if (path.unready) [[unlikely]]
+    GRAPNEL_TRY(make_ready(path));
   path.used_since_flush = true;
   Operation& operation = operations_.acquire(path, completion);
   if (!header.empty()) std::memcpy(operation.header.data(), header.data(), header.size());
@@ -177,22 +169,23 @@ Result<Sent> UcxWorker::start_flush(Path& path) {
   if (leaves_in_turn && path.under_way == 0 && transmit_side_is_empty()) return Sent::done;
   Operation& operation = operations_.acquire(path, {});
   operation.is_flush = true;
-  ucp_request_param_t param = operation_params(on_operation_end, operation);
-  ucs_status_ptr_t request = nullptr;
-  if (leaves_in_turn) {
-    param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-    param.flags = UCP_AM_SEND_FLAG_EAGER;
-    request = ucp_am_send_nbx(path.endpoint, kMarkerId, nullptr, 0, nullptr, 0, &param);
-  } else {
-    request = ucp_ep_flush_nbx(path.endpoint, &param);
-  }
-  Result<Sent> flushed = started(request, operation, "flush");
+  const ucp_request_param_t param = operation_params(on_operation_end, operation);
+  Result<Sent> flushed = leaves_in_turn ? send_marker(path, operation, "flush")
+                                        : started(ucp_ep_flush_nbx(path.endpoint, &param), operation, "flush");
   if (flushed.ok() && *flushed == Sent::done && !path.bulk_under_way.empty()) {
     path.marker_left = true;  // UCX took it at once, but payloads that were announced before it have yet to leave
     flushed = Sent::pending;
   }
   path.flushing = flushed.ok() && *flushed == Sent::pending;
   return flushed;
+}
+
+// A message that the peer's worker ignores.
+Result<Sent> UcxWorker::send_marker(Path& path, Operation& operation, const char* doing) {
+  ucp_request_param_t param = operation_params(on_operation_end, operation);
+  param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+  param.flags = UCP_AM_SEND_FLAG_EAGER;
+  return started(ucp_am_send_nbx(path.endpoint, kMarkerId, nullptr, 0, nullptr, 0, &param), operation, doing);
 }
 
 // Of all endpoints: UCX tells it for single ones only with a round trip. One look at most is left with UCX, which
@@ -210,10 +203,6 @@ bool UcxWorker::is_looking_at_transmit_side() {
   if (ucp_request_check_status(emptiness_request_) == UCS_INPROGRESS) return true;
   ucp_request_free(std::exchange(emptiness_request_, nullptr));
   return false;
-}
-
-ucs_status_t UcxWorker::on_marker(void*, const void*, std::size_t, void*, std::size_t, const ucp_am_recv_param_t*) {
-  return UCS_OK;
 }
 
 void UcxWorker::end_flush_where_all_has_left(Path& path, const Status& outcome) {

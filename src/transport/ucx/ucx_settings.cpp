@@ -30,6 +30,13 @@ void choose_tcp_segments(Settings& settings) {
   settings.changes.emplace_back(prefix + "TX_SEG_SIZE", "72k");
 }
 
+// Else UCX's connect(2) blocks its thread, the server's too, until the peer's kernel answers: behind a firewall that
+// drops, two minutes.
+void choose_tcp_connecting(Settings& settings) {
+  if (user_sets("UCX_TCP_CONN_NB")) return;
+  settings.changes.emplace_back(names_carry_transport() ? "TCP_CONN_NB" : "CONN_NB", "y");
+}
+
 void choose_transports(Settings& settings, bool one_machine, const std::vector<TransportRow>& rows) {
   if (const char* chosen = std::getenv("UCX_TLS")) {
     settings.transports = chosen;
@@ -81,6 +88,7 @@ Settings choose_settings(const base::Config& config, const launch::NodeMap& node
   // A worker that ends while cma copies a rendezvous aborts in UCX 1.13.
   if (shared_memory && !user_sets("UCX_RNDV_SCHEME")) settings.changes.emplace_back("RNDV_SCHEME", "am");
   if (tcp) choose_tcp_segments(settings);
+  if (tcp) choose_tcp_connecting(settings);
   return settings;
 }
 

@@ -40,6 +40,7 @@ class UcxWorker final : public Worker {
 
   Bytes address() const override { return address_; }
   Result<EndpointId> connect(ByteView address) override;
+  bool is_connected(EndpointId id) const override;
   Result<Sent> send(EndpointId to, ByteView header, ByteView payload, Completion completion) override;
   Result<Sent> send_whole(EndpointId to, ByteView header, ByteView payload, Completion completion) override;
   Result<Sent> reply(ReplyPath to, ByteView header, ByteView payload, Completion completion) override;
@@ -74,7 +75,13 @@ class UcxWorker final : public Worker {
 
   // Endpoints: ucx_connect.cpp
   Result<Path*> add_path(ByteView address);
-  Status send_hello(Path& path);
+  Result<Path*> path_to(ByteView address, std::uint64_t sum);
+  Status connect_lanes(Path& path);
+  void lanes_connected(Path& path);
+  Status make_ready(Path& path);
+  Status send_hello(Path& path, unsigned flags);
+  void send_welcome(Path& path);
+  Status send_greeting(Path& path, unsigned message_id, unsigned flags, ByteView header, ByteView payload);
   void accept_hello(ucp_ep_h way_back, ByteView header, ByteView address);
   Path* path_of(ucp_ep_h way_back);
   void endpoint_failed(Path& path, ucs_status_t status);
@@ -85,6 +92,7 @@ class UcxWorker final : public Worker {
                        std::size_t most_whole_bytes = kMaxPayloadBytes);
   Result<Sent> started(ucs_status_ptr_t request, Operation& operation, const char* doing);
   Result<Sent> start_flush(Path& path);
+  Result<Sent> send_marker(Path& path, Operation& operation, const char* doing);
   bool transmit_side_is_empty();
   bool is_looking_at_transmit_side();
   void end_flush(Path& path, const Status& outcome);
@@ -129,7 +137,8 @@ class UcxWorker final : public Worker {
   std::vector<std::unique_ptr<Path>> paths_;
   std::vector<Path*> endpoints_;  ///< by EndpointId
   std::unordered_map<ucp_ep_h, Path*> path_of_;
-  ucp_ep_h last_way_back_ = nullptr;  ///< path_of's answer of last time
+  std::unordered_map<std::uint64_t, Path*> path_to_;  ///< by the sum of the peer's address; the last one
+  ucp_ep_h last_way_back_ = nullptr;                  ///< path_of's answer of last time
   Path* last_path_ = nullptr;
 
   ArrivalPool arrivals_;
@@ -140,6 +149,14 @@ class UcxWorker final : public Worker {
   std::vector<Operation*> telling_;  ///< those that it is working on; empty outside it
   std::vector<Path*> failed_;        ///< since the last tell_what_ended
 };
+
+inline ucp_request_param_t operation_params(ucp_send_nbx_callback_t ended, Operation& operation) {
+  ucp_request_param_t param{};
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  param.cb.send = ended;
+  param.user_data = &operation;
+  return param;
+}
 
 /// The ids of UCX active messages.
 inline constexpr unsigned kMessageId = 1;
