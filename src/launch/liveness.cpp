@@ -102,7 +102,7 @@ bool Liveness::sleep_until_news() {
     if (peer.connection.valid()) entries.push_back({peer.connection.number(), POLLIN, 0});
   }
   // EINTR looks like news about nothing: the caller looks and comes back.
-  const int ready = ::poll(entries.data(), entries.size(), status_ != nullptr ? status_->look_every_ms() : kForever);
+  ::poll(entries.data(), entries.size(), status_ != nullptr ? status_->sleep_ms() : kForever);
   auto entry = entries.begin() + 5;
   for (Peer& peer : peers_) {
     if (peer.connection.valid()) peer.has_news = (entry++)->revents != 0;
@@ -110,7 +110,7 @@ bool Liveness::sleep_until_news() {
   if (is_raised(stop_)) return true;
   if (entries[2].revents != 0) after_hang_up();
   if (entries[3].revents != 0) status_->serve();
-  if (entries[4].revents != 0 || ready == 0) status_->look(entries[4].revents != 0);
+  if (status_ != nullptr) status_->look();
   if (is_raised(launcher_gone_)) after_launcher();
   return false;
 }

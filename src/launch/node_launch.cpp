@@ -148,7 +148,7 @@ Status NodeLaunch::settle(const base::Config& config, const std::vector<Introduc
 
 Status NodeLaunch::watch(Liveness::EndJob end_job, Liveness::LauncherSocket launcher) {
   const bool with_rank_0 = node() == NodeId{0};
-  if (auto socket = StatusSocket::open(job_secret_); socket.ok()) {
+  if (auto socket = StatusSocket::open(job_secret_, rank()); socket.ok()) {
     status_ = *std::move(socket);
   } else {
     base::log_info("`grapnel status` will not find this rank: {}", socket.status().message());

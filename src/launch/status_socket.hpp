@@ -1,11 +1,12 @@
 // The socket by which a process of this machine asks a rank what it does, and what else the watcher thread does for
 // reports: a look now and then, and a report that a signal handler asked for.
 //
-// The name is grapnel-status-JOB-PROCESS-RANDOM in the abstract namespace, so that the ranks of a job are found by
+// The name is grapnel-status-JOB-RANK-PROCESS-RANDOM in the abstract namespace, so that the ranks of a job are found by
 // /proc/net/unix and another user cannot take the name before. Only processes of the same user and of root are
-// answered. One request is one byte, one answer some packets and the end of the connection.
+// answered. One request is one packet, one answer some packets and the end of the connection.
 //
-// Threads: `serve` and `look`: the watcher; `use` and `ask_for_report`: any, the latter also in a signal handler.
+// Threads: `serve`, `look` and `sleep_ms`: the watcher; `use` and `ask_for_report`: any, the latter also in a signal
+// handler.
 #pragma once
 
 #include <atomic>
@@ -13,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "grapnel/status.hpp"
@@ -23,18 +25,18 @@
 namespace grapnel::launch {
 
 inline constexpr const char* kStatusPrefix = "grapnel-status-";
-/// A request of a report that covers every wait that has begun by now.
-inline constexpr std::byte kAskAndCover{'w'};
 inline constexpr std::byte kAsk{'s'};
+/// A request of a report that covers every wait that has begun by now. The number of the rank that reports follows.
+inline constexpr std::byte kAskAndCover{'w'};
 
 /// Names a job in its sockets' names; tells nothing of the secret that matters to another user.
 std::uint64_t status_tag(std::uint64_t job_secret);
 
 /// What the layers above do. All of it runs in the watcher thread.
 struct StatusHooks {
-  std::function<Bytes(bool cover)> answer;  ///< kMostStatusBytes at most
-  std::function<void()> look;               ///< each `look_every_ms`; none: −1
-  int look_every_ms = -1;
+  /// kMostStatusBytes at most. `reporter`: the rank whose report covers this one's waits.
+  std::function<Bytes(std::optional<std::uint32_t> reporter)> answer;
+  std::function<int()> look;     ///< answers in how many ms the next look is due
   std::function<void()> report;  ///< after `ask_for_report`
 };
 
@@ -43,7 +45,7 @@ inline constexpr std::size_t kMostStatusBytes = 40'000;  ///< that a socket take
 class StatusSocket {
  public:
   /// Errors: those of a listener.
-  static Result<std::unique_ptr<StatusSocket>> open(std::uint64_t job_secret);
+  static Result<std::unique_ptr<StatusSocket>> open(std::uint64_t job_secret, Rank rank);
 
   /// From now on. Empty: no more, once it returns.
   void use(StatusHooks hooks);
@@ -52,12 +54,13 @@ class StatusSocket {
 
   int listener() const { return listener_.number(); }
   int wake() const { return wake_.number(); }
-  int look_every_ms() const { return look_every_ms_.load(std::memory_order_relaxed); }
+  /// For poll(2): until the next look is due; -1: there is none.
+  int sleep_ms() const;
 
-  /// Answers who waits for an answer.
+  /// Answers some of those who wait for an answer; `listener` is readable while there are others.
   void serve();
-  /// After `wake` was readable, or the time was over.
-  void look(bool woken);
+  /// Reports if it was asked to, and looks if that is due.
+  void look();
 
  private:
   StatusSocket(os::Listener listener, os::Descriptor wake);
@@ -65,8 +68,8 @@ class StatusSocket {
   os::Listener listener_;
   os::Descriptor wake_;
   mutable std::atomic<bool> report_asked_{false};
-  std::atomic<int> look_every_ms_{-1};
-  std::recursive_mutex mutex_;  ///< held while a hook runs; one that reports answers others meanwhile
+  std::atomic<std::uint64_t> look_at_ns_{0};  ///< of the monotonic clock; 0: never
+  std::recursive_mutex mutex_;                ///< held while a hook runs; one that reports answers others meanwhile
   StatusHooks hooks_;
 };
 

@@ -104,6 +104,7 @@ Result<Connection> Listener::accept(std::uint64_t timeout_ns, Trust trust) const
     if (socket.valid()) {
       auto connection = Connection::adopt(std::move(socket), trust == Trust::root_too, false);
       if (connection.ok() || connection.status().code() != Code::refused) return connection;
+      if (timeout_ns == 0) return Status(Code::timed_out, "another user's process connected");
       continue;
     }
     if (errno == EINTR || errno == ECONNABORTED) continue;

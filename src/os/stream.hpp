@@ -64,8 +64,8 @@ class Listener {
   /// Errors: invalid_argument (name empty or too long), unavailable (name taken), system.
   static Result<Listener> listen(const std::string& name);
 
-  /// The next connection of this user's processes; others are closed unheard. Errors: timed_out (0: only looks),
-  /// system.
+  /// The next connection of this user's processes; others are closed unheard. Errors: timed_out (0: looks at
+  /// one connection at most, so that another user's do not hold the caller), system.
   Result<Connection> accept(std::uint64_t timeout_ns, Trust trust = Trust::same_user) const;
 
   bool valid() const { return socket_.valid(); }

@@ -197,6 +197,7 @@ class Client final : public transport::MessageSink {
   Client(launch::Launch& launch, Waiting& waiting, std::vector<ServerDescription> servers);
   void let_others_in();
   Status connect(NodeId node);
+  static std::uint64_t look_at(const std::uint64_t& word);
   Status start_flush(Peer& peer);
   void on_message(const transport::Message& message) override;
   void on_bulk(const transport::BulkMessage& message) override;

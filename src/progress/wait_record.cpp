@@ -10,7 +10,7 @@ int WaitRecords::enter(const WaitSubject& subject, std::uint64_t since_ns) {
   WaitSubject told = subject;
   bool kind_known = false;
   for (WaitScope* scope = WaitScope::current_; scope != nullptr; scope = scope->outer_) {
-    const WaitSubject& outer = scope->subject_;
+    const WaitSubject outer = scope->describe_(scope->context_);
     if (outer.kind != WaitKind::none && !kind_known) {
       kind_known = true;
       const char* const call = outer.call != nullptr ? outer.call : told.call;

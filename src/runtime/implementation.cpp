@@ -161,7 +161,7 @@ Result<const launch::Group*> Runtime::Implementation::sound(const Group& group, 
 }
 
 Result<Memory> Runtime::Implementation::allocate(const Group& group, std::size_t bytes) {
-  const progress::WaitScope scope({.call = "allocate"});
+  const progress::WaitScope scope("allocate");
   const auto members = sound(group, "allocate");
   if (!members) return members.status();
   auto allocation = segments->allocate(**members, bytes);
@@ -176,7 +176,7 @@ Result<Memory> Runtime::Implementation::allocate(const Group& group, std::size_t
 }
 
 Status Runtime::Implementation::free(const Group& group, const Memory& memory) {
-  const progress::WaitScope scope({.call = "free"});
+  const progress::WaitScope scope("free");
   const auto members = sound(group, "free");
   if (!members) return members.status();
   Status waited = rma->wait_implicit();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/build.hpp"
 #include "base/codec.hpp"
@@ -12,6 +13,8 @@ namespace grapnel::runtime {
 namespace {
 
 using progress::WaitKind;
+
+constexpr std::uint32_t kMostRanks = 1 << 20;
 
 ByteView view_of(const std::string& text) { return std::as_bytes(std::span(text.data(), text.size())); }
 
@@ -39,13 +42,23 @@ bool read(base::Decoder& in, std::vector<T>& list) {
   return true;
 }
 
-// A process of the same user could send anything: no control characters reach the terminal.
+// Root asks any user's process, which could send anything: no control characters reach the terminal, and lists of ranks
+// are no longer than the job.
 bool read(base::Decoder& in, std::string& text) {
   const auto bytes = in.get_string();
   if (!bytes) return false;
   for (const std::byte one : *bytes) {
     const auto c = static_cast<unsigned char>(one);
     text += c >= 0x20 && c < 0x7f ? static_cast<char>(c) : '?';
+  }
+  return true;
+}
+
+bool ascend(const Runs& runs, std::uint32_t size) {
+  std::uint64_t next = 0;
+  for (const auto& [first, last] : runs) {
+    if (first < next || last < first || last >= size) return false;
+    next = std::uint64_t{last} + 1;
   }
   return true;
 }
@@ -87,26 +100,30 @@ std::string lock_words(std::uint64_t set, std::uint64_t index, std::uint64_t hom
   return fmt::format("lock {} of rank {}{}", index, home, of_set);
 }
 
+// Of one job.
 class Lines {
  public:
-  explicit Lines(const Answers& answers) : answers_(answers) {
-    for (const auto& status : answers.statuses) {
-      if (status) ranks_.push_back(&*status);
-    }
-    std::sort(ranks_.begin(), ranks_.end(), [](const auto* a, const auto* b) { return a->rank < b->rank; });
+  void add(const RankProcess& process, const std::optional<RankStatus>& status) {
+    processes_.push_back({&process, status ? &*status : nullptr});
   }
 
-  std::string all() const {
-    if (ranks_.empty()) return silent();
-    const RankStatus& first = *ranks_.front();
-    std::string text = fmt::format("job of {} rank{} on {} node{}, host {}:\n", first.size, first.size == 1 ? "" : "s",
-                                   first.nodes, first.nodes == 1 ? "" : "s", first.host);
-    for (const RankStatus* one : ranks_) text += rank_line(*one);
-    text += silent();
+  std::string all() {
+    std::sort(processes_.begin(), processes_.end(), [](const auto& a, const auto& b) { return a.rank() < b.rank(); });
+    for (const Process& one : processes_) {
+      if (one.status != nullptr) ranks_.push_back(one.status);
+    }
+    std::string text = title();
+    for (const Process& one : processes_) {
+      text += one.status != nullptr
+                  ? rank_line(*one.status)
+                  : fmt::format("  rank {} (process {}): no answer (stopped, at its start or at its end)\n", one.rank(),
+                                one.process->process);
+    }
+    if (!ranks_.empty()) text += ended(*ranks_.front());
     for (const RankStatus* one : ranks_) {
       if (one->has_server) text += server_line(*one);
     }
-    return text + absent(first);
+    return ranks_.empty() ? text : text + elsewhere(*ranks_.front());
   }
 
  private:
@@ -195,29 +212,39 @@ class Lines {
                        one.rank, one.server_asleep ? "asleep" : "awake", one.handled, refused, one.parked);
   }
 
-  std::string silent() const {
-    std::string text;
-    for (std::size_t i = 0; i < answers_.statuses.size(); ++i) {
-      if (answers_.statuses[i]) continue;
-      text +=
-          fmt::format("  process {}: no answer (at its start or its end, or stopped)\n", answers_.processes[i].process);
-    }
-    return text;
+  std::string title() const {
+    if (ranks_.empty()) return "job of which no rank answers:\n";
+    const RankStatus& first = *ranks_.front();
+    return fmt::format("job of {} rank{} on {} node{}, host {}:\n", first.size, first.size == 1 ? "" : "s", first.nodes,
+                       first.nodes == 1 ? "" : "s", first.host);
   }
 
-  std::string absent(const RankStatus& first) const {
-    std::string text;
-    std::vector<std::uint32_t> elsewhere;
+  std::string ended(const RankStatus& first) const {
+    std::vector<std::uint32_t> gone;
+    auto next = processes_.begin();
+    for (const auto& [begin, last] : first.on_machine) {
+      for (std::uint32_t rank = begin; rank <= last; ++rank) {
+        while (next != processes_.end() && next->rank() < rank) ++next;
+        if (next == processes_.end() || next->rank() != rank) gone.push_back(rank);
+      }
+    }
+    return gone.empty() ? "" : fmt::format("  {}: ended, or without a status socket\n", words(runs_of(gone)));
+  }
+
+  static std::string elsewhere(const RankStatus& first) {
+    std::vector<std::uint32_t> ranks;
     for (std::uint32_t rank = 0; rank < first.size; ++rank) {
-      if (!contains(first.on_machine, rank)) elsewhere.push_back(rank);
+      if (!contains(first.on_machine, rank)) ranks.push_back(rank);
     }
-    if (!elsewhere.empty()) {
-      text += fmt::format("  {}: on other hosts; ask there\n", words(runs_of(elsewhere)));
-    }
-    return text;
+    return ranks.empty() ? "" : fmt::format("  {}: on other hosts; ask there\n", words(runs_of(ranks)));
   }
 
-  const Answers& answers_;
+  struct Process {
+    const RankProcess* process;
+    const RankStatus* status;  ///< null: no answer
+    std::uint32_t rank() const { return status != nullptr ? status->rank : process->rank; }
+  };
+  std::vector<Process> processes_;
   std::vector<const RankStatus*> ranks_;
 };
 
@@ -255,6 +282,10 @@ Result<RankStatus> RankStatus::decode(ByteView bytes) {
     return Status(Code::refused, "a rank's answer cannot be read");
   }
   one.rank = fixed->rank, one.size = fixed->size, one.node = fixed->node, one.nodes = fixed->nodes;
+  if (one.size > kMostRanks || one.rank >= one.size || !ascend(one.on_machine, one.size) ||
+      !ascend(one.members, one.size)) {
+    return Status(Code::refused, "a rank's answer names ranks that its job cannot have");
+  }
   one.process = fixed->process;
   one.waiting_threads = fixed->waiting_threads;
   std::copy(fixed->what, fixed->what + 3, one.what);
@@ -265,6 +296,17 @@ Result<RankStatus> RankStatus::decode(ByteView bytes) {
   return one;
 }
 
-std::string describe(const Answers& answers) { return Lines(answers).all(); }
+std::string describe(const Answers& answers) {
+  std::map<std::uint64_t, Lines> jobs;
+  for (std::size_t i = 0; i < answers.processes.size(); ++i) {
+    jobs[answers.processes[i].job].add(answers.processes[i], answers.statuses[i]);
+  }
+  std::string text;
+  for (auto& [job, lines] : jobs) {
+    if (!text.empty()) text += '\n';
+    text += lines.all();
+  }
+  return text;
+}
 
 }  // namespace grapnel::runtime

@@ -59,6 +59,7 @@ struct RankStatus {
 struct RankProcess {
   std::string name;  ///< the socket's
   std::uint64_t job = 0;
+  std::uint32_t rank = 0;
   int process = 0;
 };
 /// All of this network namespace, of any user. Errors: unavailable.
@@ -71,10 +72,11 @@ struct Answers {
   std::vector<RankProcess> processes;
   std::vector<std::optional<RankStatus>> statuses;
 };
-/// `cover`: what they wait for now needs no report of their own any more. `meanwhile` runs every few milliseconds.
-Answers ask(const std::vector<RankProcess>& processes, bool cover, const std::function<void()>& meanwhile = {});
+/// `reporter`: the rank whose report covers what they wait for now. `meanwhile` runs every few milliseconds.
+Answers ask(const std::vector<RankProcess>& processes, std::optional<std::uint32_t> reporter = {},
+            const std::function<void()>& meanwhile = {});
 
-/// One line for each rank and for each node's server, newlines included. All of one job.
+/// Of each job one line for each rank of this machine and for each node's server, newlines included.
 std::string describe(const Answers& answers);
 
 }  // namespace grapnel::runtime

@@ -43,7 +43,7 @@ Status check_alike(const std::vector<Bytes>& all) {
 }  // namespace
 
 Result<LockSet> Runtime::Implementation::create_lock_set(int count, const LockOptions& options) {
-  const progress::WaitScope scope({.call = "create_lock_set"});
+  const progress::WaitScope scope("create_lock_set");
   auto prepared = locks->prepare(count, options);
   const Wanted mine = prepared ? wanted_of(count, (*prepared)->options()) : Wanted();
   const auto all = allgather(world, base::bytes_of(mine));
@@ -63,7 +63,7 @@ Result<LockSet> Runtime::Implementation::create_lock_set(int count, const LockOp
 }
 
 Status Runtime::Implementation::destroy_lock_set(const LockSet& handle) {
-  const progress::WaitScope scope({.call = "destroy_lock_set"});
+  const progress::WaitScope scope("destroy_lock_set");
   const std::shared_ptr<sync::locks::Set>& set = LockSetAccess::of(handle);
   const auto found = lock_memory_.find(set.get());
   if (found == lock_memory_.end()) return Status(Code::invalid_argument, "there are no locks to destroy");

@@ -16,9 +16,9 @@ namespace grapnel::runtime {
 namespace {
 
 constexpr std::size_t kMostLocks = 32, kMostNodes = 64, kMostRuns = 256;
-// Ranks whose waits began together: the first report covers the others.
-constexpr std::uint64_t kApart_ns = 10 * base::kMillisecond_ns;
-constexpr std::uint32_t kMostApart = 50;
+// Ranks of a machine that find their waits too long at one time report so far apart: the first report covers the others.
+constexpr std::uint64_t kApart_ns = 5 * base::kMillisecond_ns;
+constexpr std::uint64_t kMostApart = 400;
 // A rank that is between two sleeps of a wait is looked at again.
 constexpr int kLooks = 8;
 constexpr timespec kBetweenLooks{0, 400'000};
@@ -59,15 +59,13 @@ void RankReports::ends() {
 
 void RankReports::use_hooks() {
   launch::StatusHooks hooks;
-  hooks.answer = [this](bool cover) {
-    if (cover) covered_until_ns_ = runtime_.host->now_ns();
+  hooks.answer = [this](std::optional<std::uint32_t> reporter) {
+    if (reporter) covered_until_ns_ = runtime_.host->now_ns();
+    if (reporter && *reporter < index(runtime_.launch->rank())) lower_rank_reports_ = true;
     return status().encode();
   };
   hooks.report = [this] { report(false); };
-  if (const std::uint64_t limit_s = runtime_.config.watchdog_s; limit_s > 0) {
-    hooks.look = [this] { look_for_a_long_wait(); };
-    hooks.look_every_ms = static_cast<int>(std::clamp<std::uint64_t>(limit_s * 1000 / 10, 50, 1000));
-  }
+  if (runtime_.config.watchdog_s > 0) hooks.look = [this] { return look_for_a_long_wait(); };
   runtime_.launch->use_status(std::move(hooks));
 }
 
@@ -138,14 +136,27 @@ void RankReports::add_layers(RankStatus& mine) const {
 }
 
 // One report covers every wait that has begun by then, in all ranks of this machine.
-void RankReports::look_for_a_long_wait() {
+int RankReports::look_for_a_long_wait() {
+  const std::uint64_t limit_ns = runtime_.config.watchdog_s * base::kSecond_ns;
+  const int pause_ms = static_cast<int>(std::clamp<std::uint64_t>(runtime_.config.watchdog_s * 1000 / 10, 50, 1000));
   const RankStatus mine = status();
-  if (mine.waiting_threads == 0) return;
-  const std::uint64_t apart_ns = std::min(mine.rank, kMostApart) * kApart_ns;
-  if (mine.waited_ns < runtime_.config.watchdog_s * base::kSecond_ns + apart_ns) return;
-  const std::uint64_t since_ns = runtime_.host->now_ns() - mine.waited_ns;
-  if (since_ns <= covered_until_ns_) return;
+  const std::uint64_t now_ns = runtime_.host->now_ns();
+  const std::uint64_t since_ns = now_ns - mine.waited_ns;
+  if (mine.waiting_threads == 0 || mine.waited_ns < limit_ns || since_ns <= covered_until_ns_) {
+    report_at_ns_ = 0;
+    return pause_ms;
+  }
+  if (report_at_ns_ == 0) {
+    std::uint64_t place = 0;
+    for (const auto& [first, last] : mine.on_machine) {
+      if (first < mine.rank) place += std::min(last + 1, mine.rank) - first;
+    }
+    report_at_ns_ = now_ns + std::min(place, kMostApart) * kApart_ns;
+  }
+  if (now_ns < report_at_ns_) return static_cast<int>((report_at_ns_ - now_ns) / base::kMillisecond_ns + 1);
+  report_at_ns_ = 0;
   report(true);
+  return pause_ms;
 }
 
 void RankReports::report(bool cover) {
@@ -155,11 +166,17 @@ void RankReports::report(bool cover) {
   for (const RankProcess& one : *all) {
     if (one.job == runtime_.launch->status_name()) ours.push_back(one);
   }
+  const auto rank = static_cast<std::uint32_t>(index(runtime_.launch->rank()));
+  lower_rank_reports_ = false;
   // This thread is the one that answers for this rank.
-  const Answers answers = ask(ours, cover, [this] { runtime_.launch->serve_status(); });
-  const std::string why = cover ? fmt::format("rank {} has waited for more than {} s", index(runtime_.launch->rank()),
-                                              runtime_.config.watchdog_s)
-                                : fmt::format("rank {} was asked by a signal", index(runtime_.launch->rank()));
+  const Answers answers =
+      ask(ours, cover ? std::optional(rank) : std::nullopt, [this] { runtime_.launch->serve_status(); });
+  // Of two that report at one time the lower rank prints. The other one's request has come by now: it was sent before
+  // that one answered this rank.
+  runtime_.launch->serve_status();
+  if (cover && lower_rank_reports_) return;
+  const std::string why = cover ? fmt::format("rank {} has waited for more than {} s", rank, runtime_.config.watchdog_s)
+                                : fmt::format("rank {} was asked by a signal", rank);
   (void)base::write_all(STDERR_FILENO, fmt::format("{}grapnel: {}; {}", base::log_stamp(), why, describe(answers)));
 }
 

@@ -29,13 +29,16 @@ class RankReports {
   void add_wait(RankStatus& mine) const;
   void add_layers(RankStatus& mine) const;
   void use_hooks();
-  void look_for_a_long_wait();
+  int look_for_a_long_wait();
   void report(bool cover);
 
   const Runtime::Implementation& runtime_;
   std::atomic<const char*> call_{"start"};
   std::atomic<std::uint64_t> call_since_ns_;
+  // The watcher's:
   std::uint64_t covered_until_ns_ = 0;  ///< waits that had begun by then were reported
+  std::uint64_t report_at_ns_ = 0;      ///< a long wait was found; 0: none
+  bool lower_rank_reports_ = false;     ///< as this rank does
 };
 
 }  // namespace grapnel::runtime

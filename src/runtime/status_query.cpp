@@ -10,6 +10,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/codec.hpp"
 #include "base/log.hpp"
 #include "base/units.hpp"
 #include "launch/status_socket.hpp"
@@ -29,14 +30,16 @@ std::uint64_t now_ns() {
   return static_cast<std::uint64_t>(now.tv_sec) * base::kSecond_ns + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// JOB-PROCESS-RANDOM behind the prefix.
+// JOB-RANK-PROCESS-RANDOM behind the prefix.
 std::optional<RankProcess> parse(const std::string& name) {
   const std::string_view rest = std::string_view(name).substr(std::string_view(launch::kStatusPrefix).size());
   RankProcess found{name};
   const char* const end = rest.data() + rest.size();
   const auto job = std::from_chars(rest.data(), end, found.job, 16);
   if (job.ec != std::errc{} || job.ptr == end || *job.ptr != '-') return std::nullopt;
-  const auto process = std::from_chars(job.ptr + 1, end, found.process);
+  const auto rank = std::from_chars(job.ptr + 1, end, found.rank);
+  if (rank.ec != std::errc{} || rank.ptr == end || *rank.ptr != '-') return std::nullopt;
+  const auto process = std::from_chars(rank.ptr + 1, end, found.process);
   if (process.ec != std::errc{} || process.ptr == end || *process.ptr != '-') return std::nullopt;
   return found;
 }
@@ -116,15 +119,19 @@ std::vector<RankProcess> of_job(const std::vector<RankProcess>& all, int process
   return theirs;
 }
 
-Answers ask(const std::vector<RankProcess>& processes, bool cover, const std::function<void()>& meanwhile) {
+Answers ask(const std::vector<RankProcess>& processes, std::optional<std::uint32_t> reporter,
+            const std::function<void()>& meanwhile) {
   Answers answers;
   std::vector<Asked> asked;
-  const std::byte request = cover ? launch::kAskAndCover : launch::kAsk;
+  Bytes request{reporter ? launch::kAskAndCover : launch::kAsk};
+  if (reporter) {
+    const ByteView number = base::bytes_of(*reporter);
+    request.insert(request.end(), number.begin(), number.end());
+  }
   for (const RankProcess& process : processes) {
     auto connection = os::Connection::connect(process.name, 0, os::Trust::root_too);
-    if (!connection && connection.status().code() != Code::timed_out) continue;  // another user's
-    if (!connection) continue;                                                   // gone
-    [[maybe_unused]] const Status sent = connection->send(ByteView(&request, 1), 0);
+    if (!connection) continue;  // another user's, or gone
+    [[maybe_unused]] const Status sent = connection->send(request, 0);
     answers.processes.push_back(process);
     asked.push_back({*std::move(connection), {}});
   }

@@ -149,7 +149,8 @@ Status Set::acquire(int lock_index, Rank home, const Ask& ask, Bytes* received) 
 }
 
 Status Set::wait(Acquisition& a, std::uint64_t timeout_ns) {
-  const progress::WaitScope scope(subject_of(a.lock), true);
+  const auto about = [&] { return subject_of(a.lock); };
+  const progress::WaitScope scope(about, true);
   const std::uint64_t start_ns = ground_.waiting.host().now_ns();
   const bool ends = timeout_ns < progress::Waiting::kForever - start_ns;
   Status waited = algorithm_->advance(a, ends ? start_ns + timeout_ns : progress::Waiting::kForever);
@@ -250,7 +251,8 @@ Result<bool> Set::test(Acquisition& a, Bytes* received) {
 
 Result<bool> Set::finish_until(Acquisition& a, std::uint64_t until_ns, Bytes* received) {
   if (!a.done) {
-    const progress::WaitScope scope(subject_of(a.lock));
+    const auto about = [&] { return subject_of(a.lock); };
+    const progress::WaitScope scope(about);
     const Status looked = algorithm_->advance(a, until_ns);
     if (looked.code() == Code::timed_out) return false;
     if (!looked.ok()) return tell_death(a, looked);

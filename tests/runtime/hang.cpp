@@ -1,9 +1,10 @@
 // Ranks that hang, each in its way, or work, or crash: what the tests of reports look at.
 //
-//   hang FIRST | work SECONDS | crash RANK
+//   hang | work SECONDS | crash RANK | nest PROGRAM ARGUMENTS...
 //
 // `hang`: rank 0 holds a lock and sleeps, rank 1 waits for it, rank 2 for a notification, the others at the barrier.
-// `work`: puts and locks for so long; "right" if no increment is lost. Each prints "ready RANK PID" when it begins.
+// `nest`: likewise, and rank 0 starts the program. `work`: puts and locks for so long; "right" if no increment is lost.
+// Each prints "ready RANK PID" when it begins.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -71,6 +72,10 @@ int main(int argc, char** argv) {
     const rlimit none{0, 0};
     ::setrlimit(RLIMIT_CORE, &none);
     the_function_that_crashes(nullptr);
+  }
+  if (how == "nest" && me == 0 && ::fork() == 0) {
+    ::execvp(argv[2], argv + 2);
+    ::_exit(127);
   }
   return hang(g, how == "crash" ? 3 : me);
 }

@@ -4,16 +4,13 @@
 #include <signal.h>
 
 #include <cerrno>
-#include <map>
-#include <vector>
+#include <string>
 
 #include "output.hpp"
 #include "runtime/job_status.hpp"
 
 namespace grapnel::tool {
 namespace {
-
-using runtime::RankProcess;
 
 int fail(const std::string& why) {
   complain("grapnel status", why);
@@ -34,22 +31,14 @@ std::string reason_for_none(int process) {
 std::string status_of_job(int process) {
   const auto all = runtime::rank_processes();
   if (!all) return fmt::format("{}\n", all.status().message());
-  const auto answers = runtime::ask(runtime::of_job(*all, process), false);
-  return answers.processes.empty() ? "no rank has joined the job\n" : runtime::describe(answers);
+  const std::string text = runtime::describe(runtime::ask(runtime::of_job(*all, process)));
+  return text.empty() ? "no rank has joined the job\n" : text;
 }
 
 int status(int process) {
   const auto all = runtime::rank_processes();
   if (!all) return fail(all.status().message());
-  std::map<std::uint64_t, std::vector<RankProcess>> jobs;
-  for (const RankProcess& one : process == 0 ? *all : runtime::of_job(*all, process)) jobs[one.job].push_back(one);
-  std::string text;
-  for (const auto& [job, processes] : jobs) {
-    const runtime::Answers answers = runtime::ask(processes, false);
-    if (answers.processes.empty()) continue;  // another user's
-    if (!text.empty()) text += '\n';
-    text += runtime::describe(answers);
-  }
+  const std::string text = runtime::describe(runtime::ask(process == 0 ? *all : runtime::of_job(*all, process)));
   if (text.empty()) return fail(reason_for_none(process));
   return print("grapnel status", text) ? 0 : 1;
 }

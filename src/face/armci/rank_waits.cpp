@@ -44,7 +44,7 @@ Status in_pieces(const Job& job, WaitWithin wait_within) {
 
 Status run_barrier(const char* call, Job& job, const Group& group) {
   const launch::Group* const members = GroupAccess::of(group);
-  const progress::WaitScope scope({.call = call}, true);
+  const progress::WaitScope scope(call, true);
   GRAPNEL_TRY(job.barriers->begin(*members));
   return in_pieces(job, [&](std::uint64_t ns) { return job.barriers->end_within(*members, ns); });
 }
@@ -57,14 +57,14 @@ Status meet(const char* call, Job& job, const Group& group, Status& kept) {
 }
 
 Status wait_for_mutex(Job& job, int mutex, Rank home) {
-  const progress::WaitScope scope({.call = "ARMCI_Lock"}, true);
+  const progress::WaitScope scope("ARMCI_Lock", true);
   const auto started = job.locks->start(mutex, home, {});
   if (!started) return started.status();
   return in_pieces(job, [&](std::uint64_t ns) { return job.locks->finish_within(**started, ns); });
 }
 
 Result<std::uint32_t> wait_for_notification(Job& job, Rank from) {
-  const progress::WaitScope scope({.call = "armci_notify_wait"}, true);
+  const progress::WaitScope scope("armci_notify_wait", true);
   const auto number = job.notifications->take(from);
   if (!number) return number.status();
   std::uint32_t come = 0;
