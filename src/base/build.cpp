@@ -4,6 +4,9 @@
 
 namespace grapnel::base {
 
-std::string build_name() { return fmt::format("{} (build {})", build_version(), build_id()); }
+const std::string& build_name() {
+  static const std::string name = fmt::format("{} (build {})", build_version(), build_id());
+  return name;
+}
 
 }  // namespace grapnel::base

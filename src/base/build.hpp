@@ -12,6 +12,6 @@ const char* build_version();
 const char* build_id();
 
 /// Both, as they are named in messages: "0.1.0 (build 5f3a91c04d17)".
-std::string build_name();
+const std::string& build_name();
 
 }  // namespace grapnel::base

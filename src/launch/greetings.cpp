@@ -48,7 +48,7 @@ Result<std::vector<Greetings::Member>> Greetings::gather(std::uint64_t timeout_n
   return std::move(members_);
 }
 
-void Greetings::sleep_until(std::uint64_t end_ns) const {
+void Greetings::sleep_until(std::uint64_t end_ns) {
   std::vector<pollfd> entries = {{listener_.number(), POLLIN, 0}};
   for (const Knock& knock : knocks_) {
     entries.push_back({knock.connection.number(), POLLIN, 0});
@@ -57,6 +57,7 @@ void Greetings::sleep_until(std::uint64_t end_ns) const {
   const std::uint64_t now_ns = host_.now_ns();
   const std::uint64_t left_ms = end_ns > now_ns ? (end_ns - now_ns) / base::kMillisecond_ns + 1 : 0;
   ::poll(entries.data(), entries.size(), static_cast<int>(left_ms));
+  for (std::size_t i = 0; i < knocks_.size(); ++i) knocks_[i].has_news = entries[i + 1].revents != 0;
 }
 
 Status Greetings::accept_those_who_knock() {
@@ -73,8 +74,9 @@ Status Greetings::accept_those_who_knock() {
 void Greetings::listen_to_those_who_knock() {
   std::vector<Knock> silent;
   for (Knock& knock : knocks_) {
-    const auto packet = knock.connection.receive(0);
-    if (!packet.ok() && packet.status().code() == Code::timed_out) {
+    std::optional<Result<Bytes>> packet;
+    if (knock.has_news) packet = knock.connection.receive(0);
+    if (!packet || packet->status().code() == Code::timed_out) {
       if (host_.now_ns() < knock.end_ns) {
         silent.push_back(std::move(knock));
       } else {
@@ -82,7 +84,7 @@ void Greetings::listen_to_those_who_knock() {
       }
       continue;
     }
-    const auto rank = rank_in(packet);
+    const auto rank = rank_in(*packet);
     if (!rank) {
       turn_away(knock.connection, "it did not send the job's secret");
       continue;

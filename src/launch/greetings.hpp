@@ -36,9 +36,10 @@ class Greetings {
   struct Knock {
     os::Connection connection;
     std::uint64_t end_ns;
+    bool has_news = true;  ///< a packet or the connection's end may be there
   };
   /// Sleeps until a connection or a packet is there, at most until `end_ns` or the first deadline.
-  void sleep_until(std::uint64_t end_ns) const;
+  void sleep_until(std::uint64_t end_ns);
   Status accept_those_who_knock();
   void listen_to_those_who_knock();
   /// The rank that the packet on a connection names, rightly; nothing where it is another's.

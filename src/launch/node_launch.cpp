@@ -55,18 +55,19 @@ Result<Introduction> Introduction::decode(ByteView bytes) {
   const auto build = text_from(decoder);
   // Builds before the mark was made begin with their machine.
   if (!build || build->rfind(kBuildMark, 0) != 0) return foreign("an older one", build.value_or(""));
-  const std::string name = build->substr(kBuildMark.size());
-  const auto machine = text_from(decoder);
-  const auto mailbox_name = text_from(decoder);
-  const auto listener_name = text_from(decoder);
+  std::string name = build->substr(kBuildMark.size());
+  auto machine = text_from(decoder);
+  auto mailbox_name = text_from(decoder);
+  auto listener_name = text_from(decoder);
   const auto secret = decoder.get<std::uint64_t>();
   const auto virtual_nodes = decoder.get<int>();
-  const auto settings = text_from(decoder);
+  auto settings = text_from(decoder);
   if (name != base::build_name()) return foreign(name, machine.value_or(""));
   if (!settings || !secret || !virtual_nodes || !machine || !mailbox_name || !listener_name) {
     return Status(Code::refused, "a rank's introduction cannot be read");
   }
-  return Introduction{name, *machine, *mailbox_name, *listener_name, *secret, *virtual_nodes, *settings};
+  return Introduction{std::move(name), *std::move(machine), *std::move(mailbox_name), *std::move(listener_name),
+                      *secret,         *virtual_nodes,      *std::move(settings)};
 }
 
 Status check_alike(const std::vector<Introduction>& everybody) {
@@ -118,6 +119,7 @@ Status NodeLaunch::meet(const base::Config& config, Rank me, int size) {
   GRAPNEL_TRY(publish(kIntroductionKey, mine.encode()));
   GRAPNEL_TRY(fence());
   std::vector<Introduction> everybody;
+  everybody.reserve(static_cast<std::size_t>(size));
   for (int rank = 0; rank < size; ++rank) {
     const auto bytes = lookup(static_cast<Rank>(rank), kIntroductionKey);
     if (!bytes) return bytes.status();
@@ -125,20 +127,21 @@ Status NodeLaunch::meet(const base::Config& config, Rank me, int size) {
     if (!introduction) return introduction.status();
     everybody.push_back(std::move(*introduction));
   }
-  return settle(config, everybody, std::move(*doors));
+  return settle(config, std::move(everybody), std::move(*doors));
 }
 
-Status NodeLaunch::settle(const base::Config& config, const std::vector<Introduction>& everybody, Doors doors) {
+Status NodeLaunch::settle(const base::Config& config, std::vector<Introduction> everybody, Doors doors) {
   GRAPNEL_TRY(check_alike(everybody));
   std::vector<std::string> machines;
-  for (const Introduction& introduction : everybody) machines.push_back(introduction.machine);
+  machines.reserve(everybody.size());
+  for (Introduction& introduction : everybody) machines.push_back(std::move(introduction.machine));
   nodes_ = make_node_map(machines, config.nodes);
   job_secret_ = everybody.front().secret;
 
   NodeLink::Plan plan{rank_, {}, job_secret_, config.pool_bytes, NodeMemory::bytes_for(nodes_, node())};
   for (const Rank rank : nodes_.ranks_of[index(node())]) {
-    const Introduction& introduction = everybody[index(rank)];
-    plan.ranks.push_back({rank, introduction.mailbox_name, introduction.listener_name});
+    Introduction& introduction = everybody[index(rank)];
+    plan.ranks.push_back({rank, std::move(introduction.mailbox_name), std::move(introduction.listener_name)});
   }
   auto link = NodeLink::join(host_, std::move(plan), std::move(doors));
   if (!link) return link.status();

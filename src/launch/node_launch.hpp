@@ -90,7 +90,7 @@ class NodeLaunch : public Launch {
 
  private:
   /// Collective over the node: node map, node memory and pool from what everybody said.
-  Status settle(const base::Config& config, const std::vector<Introduction>& everybody, Doors doors);
+  Status settle(const base::Config& config, std::vector<Introduction> everybody, Doors doors);
 
   Rank rank_{};
   NodeMap nodes_;

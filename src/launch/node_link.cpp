@@ -183,9 +183,9 @@ Status NodeLink::no_common_base() const {
 }
 
 Status NodeLink::send_descriptor(Rank to, std::uint64_t tag, const os::Descriptor& descriptor) {
-  const auto neighbour = std::find_if(plan_.ranks.begin(), plan_.ranks.end(),
-                                      [&](const Neighbour& candidate) { return candidate.rank == to; });
-  if (neighbour == plan_.ranks.end()) {
+  const auto neighbour = std::lower_bound(plan_.ranks.begin(), plan_.ranks.end(), to,
+                                          [](const Neighbour& candidate, Rank rank) { return candidate.rank < rank; });
+  if (neighbour == plan_.ranks.end() || neighbour->rank != to) {
     return Status(Code::invalid_argument,
                   fmt::format("rank {} is not of this node: it can be sent no descriptor", static_cast<int>(to)));
   }

@@ -51,7 +51,7 @@ class NodeLink {
  public:
   struct Plan {
     Rank me{};
-    std::vector<Neighbour> ranks;  ///< all ranks of the node, me too; [0] is the leader
+    std::vector<Neighbour> ranks;  ///< all ranks of the node, me too, in ascending order; [0] is the leader
     std::uint64_t job_secret = 0;
     std::size_t pool_bytes = 0;
     std::size_t node_memory_bytes = 0;

@@ -311,23 +311,25 @@ MPI_Allreduce(&r, &s, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); printf("%d of %d: %d
 
 
 class Many(Case):
-    def count(self, ranks):
+    def start_counted(self, ranks, word):
+        """Requests of all ranks, requests of the rank that sent most, and what the ranks printed."""
         self.environment["GRAPNEL_LOG"] = "debug"
-        code, _, err = self.run_job("-n", ranks, OPTIONS.probe, "start")
+        code, out, err = self.run_job("-n", ranks, OPTIONS.probe, word)
         self.assertEqual(code, 0, err)
         found = re.search(r"had (\d+) requests from (\d+) ranks, (\d+) at most from one, and (\d+) fences", err)
         self.assertEqual(int(found[2]), ranks)
-        return int(found[1]), int(found[3])
+        return int(found[1]), int(found[3]), out
 
     def test_requests_grow_with_the_ranks_and_not_with_their_square(self):
-        _, alone = self.count(4)
-        for ranks in (4, 16, 64):
-            self.assertEqual(self.count(ranks), (ranks * alone, alone))
-        self.assertLessEqual(alone, 8)
+        _, of_one, _ = self.start_counted(4, "start")
+        self.assertLessEqual(of_one, 8)
+        for ranks in (16, 64):
+            self.assertEqual(self.start_counted(ranks, "start")[:2], (ranks * of_one, of_one))
 
-    def test_descriptors_of_the_last_of_many(self):
-        code, out, err = self.run_job("-n", 256, OPTIONS.probe, "descriptors")
-        self.assertEqual(code, 0, err)
+    def test_descriptors_and_requests_of_the_last_of_many(self):
+        of_all, of_one, out = self.start_counted(256, "descriptors")
+        self.assertEqual(of_all, 256 * of_one)
+        self.assertLessEqual(of_one, 8)
         rows = {int(words[1]): words for words in map(str.split, out.splitlines()) if words[0] == "descriptors"}
         self.assertEqual(len(rows), 256)
         for rank in (0, 255):
