@@ -12,10 +12,11 @@ import socket
 import tempfile
 
 import jobs
-from jobs import OPTIONS, Case
+from jobs import OPTIONS, Case, marked_processes
 
 OPEN_MPI = shutil.which("mpirun.openmpi")
 HYDRA = shutil.which("mpiexec.mpich")
+DAEMONS = ("orted", "prted", "hydra_pmi_proxy")
 
 # What stands in for ssh: runs the command here, whatever host was meant, with a TMPDIR per host, as hosts have.
 AGENT = """#!/bin/sh
@@ -29,11 +30,27 @@ exec sh -c "$*"
 
 def with_options(launcher):
     """More ranks than cores: Open MPI wants to be told."""
+    if os.path.basename(launcher) == "prterun":
+        return [launcher, "--map-by", ":oversubscribe"]
     return [launcher, "--oversubscribe"] if "openmpi" in os.path.basename(launcher) else [launcher]
 
 
 def our_lines(text):
     return [line for line in text.splitlines() if line.startswith("grapnel: ")]
+
+
+def name_of(process):
+    try:
+        with open(f"/proc/{process}/comm") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def agent_variables(agent, folder):
+    """What lets each launcher reach hosts through the agent: Open MPI 4, Open MPI 5 (PRRTE), hydra."""
+    return dict(AGENT_FOLDER=folder, OMPI_MCA_plm_rsh_agent=agent, PRTE_MCA_plm_ssh_agent=agent, HYDRA_LAUNCHER="ssh",
+                HYDRA_LAUNCHER_EXEC=agent, HYDRA_IFACE="lo")
 
 
 class LaunchedCase(Case):
@@ -63,6 +80,42 @@ class LaunchedCase(Case):
         self.remove_what_mpirun_left()
         self.assertNotEqual(code, 0)
         self.assertEqual(our_lines(err), [f"grapnel: rank {victim} died; the job ends"], err)
+
+    def start_on_a_host(self, folder):
+        """A job of 3 on a host that the launcher reaches through an agent, so that a daemon is between; answers the job
+        and the file with what its ranks write to stderr."""
+        agent = os.path.join(folder, "agent")
+        with open(agent, "w") as file:
+            file.write(AGENT)
+        os.chmod(agent, 0o755)
+        self.environment.update(agent_variables(agent, folder), GRAPNEL_NODES="1", ERRORS=os.path.join(folder, "errors"))
+        hosts = ["-hosts" if self.launcher == HYDRA else "--host", "hosta:3"]
+        script = 'exec "$0" stay compute 2>>"$ERRORS"'
+        job = self.start(*hosts, "-n", 3, "sh", "-c", script, self.program, launcher=with_options(self.launcher))
+        for _ in range(3):
+            self.assertRegex(job.stdout.readline(), r"^ready \d+ \d+$")
+        return job, os.path.join(folder, "errors")
+
+    def kill_of_the_launcher(self, victim, has_message=True):
+        """kill -9 of the launcher, or of its daemon beside the ranks: all end within 5 s, one rank with a message."""
+        with tempfile.TemporaryDirectory(prefix="launch-hosts-") as folder:
+            job, errors = self.start_on_a_host(folder)
+            daemons = [process for process in marked_processes(self.mark) if name_of(process) in DAEMONS]
+            self.assertTrue(daemons or victim == "launcher", "no daemon")
+            for process in [job.pid] if victim == "launcher" else daemons:
+                os.kill(process, signal.SIGKILL)
+            self.finish(job)
+            with open(errors) as file:
+                lines = our_lines(file.read())
+            if has_message:
+                self.assertEqual(lines, ["grapnel: the launcher is gone; the job ends"])
+            self.remove_what_mpirun_left()
+
+    def kills_of_the_launcher(self):
+        # hydra's proxy kills the ranks as soon as it loses mpiexec; so do Open MPI's daemons with some luck.
+        for victim in ("launcher", "daemon"):
+            with self.subTest(victim=victim):
+                self.kill_of_the_launcher(victim, has_message=victim == "daemon")
 
     def kills(self):
         for victim, how in ((0, "sleep"), (3, "compute"), (1, "health"), ("launcher", "compute")):
@@ -174,6 +227,29 @@ class OverMpi(LaunchedCase):
     def test_kills(self):
         self.kills()
 
+    def test_kills_of_the_launcher(self):
+        self.kills_of_the_launcher()
+
+
+class Pmix(LaunchedCase):
+    """A program without MPI under Open MPI's mpirun."""
+    name = "mpirun.openmpi"
+
+    def setUp(self):
+        super().setUp()
+        self.launcher, self.program = shutil.which(self.name), OPTIONS.probe
+        if self.launcher is None:
+            self.skipTest(f"there is no {self.name} here")
+
+    def test_kills_of_the_launcher(self):
+        self.kill_one("compute", 4, 2, "launcher")  # without a daemon between
+        self.kills_of_the_launcher()
+
+
+class Prterun(Pmix):
+    """The launcher that Open MPI 5's mpirun is made of."""
+    name = "prterun"
+
 
 class Pmi1(LaunchedCase):
     def setUp(self):
@@ -207,6 +283,9 @@ class Pmi1(LaunchedCase):
 
     def test_kills(self):
         self.kills()
+
+    def test_kills_of_the_launcher(self):
+        self.kills_of_the_launcher()
 
     def test_info_names_the_launcher(self):
         code, out, err = self.run_job("-n", 2, OPTIONS.tool, "info", launcher=[HYDRA])
@@ -288,9 +367,7 @@ class HandOver(Case):
             with open(agent, "w") as file:
                 file.write(AGENT)
             os.chmod(agent, 0o755)
-            self.environment.update(AGENT_FOLDER=folder, OMPI_MCA_plm_rsh_agent=agent, PRTE_MCA_plm_ssh_agent=agent,
-                                    HYDRA_LAUNCHER="ssh", HYDRA_LAUNCHER_EXEC=agent, HYDRA_IFACE="lo",
-                                    UCX_LOG_LEVEL="error")
+            self.environment.update(agent_variables(agent, folder), UCX_LOG_LEVEL="error")
             script = 'echo "$GRAPNEL_NODES $UCX_LOG_LEVEL ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} ' \
                      '${OMPI_COMM_WORLD_NODE_RANK:-$MPI_LOCALRANKID}"'
             code, out, err = self.hand_over(launcher, "-n", 5, "--nodes", 2, "--hosts", hosts, "--", "sh", "-c", script)

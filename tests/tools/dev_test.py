@@ -37,6 +37,9 @@ class DevTest(unittest.TestCase):
             ["test", "--minutes", "0"],
             ["test", "--minutes", "1440"],
             ["test", "--full", "pattern"],
+            ["test", "--release"],
+            ["test", "--release", "buster"],
+            ["test", "--release", "trixie", "--release", "bookworm"],
             ["deps", "everything"],
             ["check", "me"],
             ["lab"],
@@ -67,9 +70,28 @@ class DevTest(unittest.TestCase):
 
     def in_pieces(self, script, *words, **variables):
         """What a script prints that has every piece of ./dev."""
-        pieces = "".join(f'. "{ROOT}/tools/dev/{piece}.sh"; ' for piece in ("common", "packages", "build", "run"))
+        pieces = "".join(f'. "{ROOT}/tools/dev/{piece}.sh"; ' for piece in ("common", "packages", "build", "release", "run"))
         return subprocess.run(["bash", "-euc", f"root={ROOT}; {pieces}{script}", "dev", *words], capture_output=True,
                               text=True, check=False, env=dict(os.environ, **variables))
+
+    def test_another_release_is_for_root(self):
+        answer = self.in_pieces('id() { echo 1000; }; command_test --release trixie')
+        self.assertEqual(answer.returncode, 1)
+        self.assertIn("only root can", answer.stderr)
+
+    def test_what_runs_on_another_release_ends_with_the_command(self):
+        if os.getuid() != 0 or self.in_pieces("in_namespaces true").returncode != 0:
+            self.skipTest("namespaces need root")
+        folder = tempfile.mkdtemp(prefix="dev-test-")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        pieces = "".join(f'. "{ROOT}/tools/dev/{piece}.sh"; ' for piece in ("common", "release"))
+        inside = 'mount -t tmpfs tmpfs "$0"; touch "$0/mounted"; (sleep 1000; :) & echo up; wait'
+        command = ["bash", "-euc", pieces + 'in_namespaces bash -c "$@"; :', "dev", inside, folder]
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as job:
+            self.assertEqual(job.stdout.readline(), "up\n")
+            job.kill()
+            job.communicate(timeout=10)  # every process of the job has its stdout: this is the end of the last one
+        self.assertEqual(os.listdir(folder), [], "the mount is still here")
 
     def test_a_prefix_that_cannot_be_written_is_named_before_the_build(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -65,7 +65,7 @@ check_test_words() {
 }
 
 command_test() {
-  local full="" label="" minutes=20 words=()
+  local full="" label="" minutes=20 words=() all=("$@") i
   while [ $# -gt 0 ]; do
     case $1 in
       --full) full=yes && shift ;;
@@ -73,6 +73,12 @@ command_test() {
         [ $# -ge 2 ] || usage_error "$1 needs a value"
         [ "$1" = --label ] && label=$2 || minutes=$2
         shift 2
+        ;;
+      --release)
+        [ $# -ge 2 ] || usage_error "$1 needs a value"
+        i=$((${#all[@]} - $#))
+        run_in_release "$2" test "${all[@]:0:i}" "${all[@]:i+2}"
+        return
         ;;
       *) words+=("$1") && shift ;;
     esac
