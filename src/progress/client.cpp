@@ -73,6 +73,8 @@ Status Client::connect(NodeId node) {
     GRAPNEL_CHECK(worker_->endpoint_count() <= peers_.size(), "{} endpoints for {} nodes", worker_->endpoint_count(),
                   peers_.size());
   }
+  const auto about = [&] { return WaitSubject{WaitKind::connection, nullptr, {index(node)}}; };
+  const WaitScope one_wait(about, true);
   // In slices, each of which counts for its length at most: the time in which this process was stopped does not count.
   for (std::uint64_t waited_ns = 0; !worker_->is_connected(peer.endpoint); waited_ns += kConnectSlice_ns) {
     if (connect_limit_ns_ > 0 && waited_ns >= connect_limit_ns_ + kServersFirst_ns) {

@@ -30,6 +30,7 @@ enum class WaitKind : std::uint8_t {
   message,            ///< the rank that sends it, in a collective call
   inbox,              ///< room in the inbox of a rank
   answer,             ///< of the server of a node
+  connection,         ///< to the server of a node
   departure,          ///< messages that have not left for a node
   window,             ///< room in the window of a node's server
   fence,              ///< the node that has not acknowledged all writes

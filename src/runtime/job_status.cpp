@@ -162,6 +162,7 @@ class Lines {
       case WaitKind::answer:
         return one.what[0] == UINT64_MAX ? "the answer of a node's server"
                                          : fmt::format("an answer of node {}'s server", one.what[0]);
+      case WaitKind::connection: return fmt::format("a connection to node {}'s server", one.what[0]);
       case WaitKind::departure: return fmt::format("messages to node {} that have not left", one.what[0]);
       case WaitKind::window: return fmt::format("room in the window of node {}'s server", one.what[0]);
       case WaitKind::fence: return fmt::format("node {}'s server to have applied its writes", one.what[0]);
