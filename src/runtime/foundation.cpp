@@ -1,9 +1,9 @@
-// The real machine under a Runtime: settings, host, launcher, UCX.
+// The real machine under a Runtime: settings, host, launcher, transport.
 #include "base/log.hpp"
 #include "base/misspelt.hpp"
 #include "runtime/assembly.hpp"
 #include "runtime/implementation.hpp"
-#include "transport/ucx/ucx_transport.hpp"
+#include "transport/choice.hpp"
 
 namespace grapnel::runtime {
 namespace {
@@ -16,9 +16,9 @@ base::LogLevel level_of(const std::string& name) {
 }
 
 Result<std::shared_ptr<transport::Transport>> make_transport(const base::Config& config, const launch::Launch& launch) {
-  auto ucx = transport::make_ucx_transport(config, launch.nodes(), launch.node(), launch.job_secret());
-  if (!ucx) return ucx.status();
-  return std::shared_ptr<transport::Transport>(std::move(*ucx));
+  auto made = transport::make_transport(config, launch.nodes(), launch.node(), launch.job_secret());
+  if (!made) return made.status();
+  return std::shared_ptr<transport::Transport>(std::move(*made));
 }
 
 }  // namespace
@@ -26,10 +26,6 @@ Result<std::shared_ptr<transport::Transport>> make_transport(const base::Config&
 Result<Foundation> real_foundation(const Join& join) {
   auto config = base::Config::from_environment();
   if (!config) return config.status();
-  // Here and not where the transport is made, which a job of one node does not come to.
-  if (config->transport == base::TransportKind::sim) {
-    return Status(Code::unavailable, "GRAPNEL_TRANSPORT=sim joins ranks of one process; separate processes need ucx");
-  }
   base::log_set_level(level_of(config->log));
   base::log_set_format(config->log_format);
   Foundation foundation;
@@ -38,6 +34,11 @@ Result<Foundation> real_foundation(const Join& join) {
   auto joined = join(foundation.config, *foundation.host);
   if (!joined) return joined.status();
   foundation.launch = std::move(*joined);
+  // Here and not where the transport is made, which a job of one node does not come to; and before settings are
+  // compared: ranks that chose differently could not talk.
+  const auto transport = transport::choose_transport(config->transport, foundation.launch->nodes());
+  if (!transport) return transport.status();
+  foundation.config.transport = *transport;
   base::log_set_identity(std::to_string(index(foundation.launch->rank())));
   if (index(foundation.launch->rank()) == 0) {
     for (const std::string& sentence : base::misspelt_in_environment()) base::log_warn("{}", sentence);
