@@ -38,23 +38,23 @@ Status Door::open(int epoll) {
   auto socket = os::create_named_stream(name_);
   if (!socket) return socket.status();
   listener_ = std::move(*socket);
-  epoll_event event = event_of(0, Source::listener);
-  if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, listener_.number(), &event) == 0) return {};
-  return os::descriptor_error("watching a local socket (epoll_ctl)", errno);
+  return {};
 }
 
 const std::string& Door::name() {
   if (!listening_) {
     const Status listens = os::listen_on(listener_);
-    GRAPNEL_CHECK(listens.ok() && watch_listener(EPOLLIN), "a bound socket could not listen: {}", listens.to_string());
+    // Watched from now on: a socket that does not listen would report a hang-up again and again.
+    const bool watched = listens.ok() && watch_listener(EPOLLIN, EPOLL_CTL_ADD);
+    GRAPNEL_CHECK(watched, "a bound socket could not listen: {}", listens.to_string());
     listening_ = true;
   }
   return name_;
 }
 
-bool Door::watch_listener(std::uint32_t events) {
+bool Door::watch_listener(std::uint32_t events, int operation) {
   epoll_event event = event_of(events, Source::listener);
-  return ::epoll_ctl(epoll_, EPOLL_CTL_MOD, listener_.number(), &event) == 0;
+  return ::epoll_ctl(epoll_, operation, listener_.number(), &event) == 0;
 }
 
 bool Door::accept() {
@@ -63,7 +63,8 @@ bool Door::accept() {
     auto accepted = os::try_accept(listener_);
     if (!accepted) {
       base::log_warn("{}", accepted.status().message());
-      return true;
+      pause(ECONNABORTED);
+      return count > 0;
     }
     switch (accepted->step) {
       case os::AcceptStep::nothing: return count > 0;
@@ -155,7 +156,7 @@ void Door::tend() {
   }
   if (paused_until_ns_ == 0 || now_ns < paused_until_ns_) return;
   paused_until_ns_ = 0;
-  GRAPNEL_CHECK(watch_listener(EPOLLIN), "epoll_ctl on a listener failed with errno {}", errno);
+  GRAPNEL_CHECK(watch_listener(EPOLLIN, EPOLL_CTL_MOD), "epoll_ctl on a listener failed with errno {}", errno);
 }
 
 // Logged at occurrence 1, 2, 4, 8, …: connections without an end must not fill the log.
@@ -167,7 +168,7 @@ void Door::reject(const char* why, int process, unsigned user) {
 
 void Door::pause(int error) {
   paused_until_ns_ = steady_now_ns() + kPause_ns;
-  GRAPNEL_CHECK(watch_listener(0), "epoll_ctl on a listener failed with errno {}", errno);
+  GRAPNEL_CHECK(watch_listener(0, EPOLL_CTL_MOD), "epoll_ctl on a listener failed with errno {}", errno);
   if (!std::has_single_bit(++pauses_)) return;
   base::log_warn("a connection of another rank waits: {}",
                  os::descriptor_error("accepting it", error).message());

@@ -62,7 +62,7 @@ class Door {
   void close(Unknown& unknown);
   void reject(const char* why, int process, unsigned user);
   void pause(int error);
-  bool watch_listener(std::uint32_t events);
+  bool watch_listener(std::uint32_t events, int operation);
 
   const std::uint64_t secret_;
   const Admit admit_;

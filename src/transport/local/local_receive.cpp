@@ -163,17 +163,16 @@ ByteView LocalWorker::take_frames(Connection& connection, ByteView bytes) {
   return {};
 }
 
-bool LocalWorker::begin_chunk(Connection& connection, const FrameHead& head) {
+void LocalWorker::begin_chunk(Connection& connection, const FrameHead& head) {
   const auto found = connection.arrivals.find(head.number);
   const bool landing = found != connection.arrivals.end() && found->second->state == Arrival::State::landing;
   if (!landing || head.length > found->second->bytes - found->second->received) {
     wrong(connection, "a chunk that was not requested");
-    return false;
+    return;
   }
   connection.incoming.landing = found->second;
   connection.incoming.chunk_left = head.length;
   connection.incoming.zeros_left = padded(head.length) - head.length;
-  return true;
 }
 
 void LocalWorker::deliver(Connection& connection, const FrameHead& head, ByteView header, ByteView payload) {

@@ -97,7 +97,7 @@ class LocalWorker final : public Worker {
   ByteView take_partial(Connection& connection, ByteView bytes);
   ByteView take_frames(Connection& connection, ByteView bytes);
   void take_into_place(Connection& connection, std::size_t bytes);
-  bool begin_chunk(Connection& connection, const FrameHead& head);
+  void begin_chunk(Connection& connection, const FrameHead& head);
   void deliver(Connection& connection, const FrameHead& head, ByteView header, ByteView payload);
   void announce(Connection& connection, const FrameHead& head, ByteView header);
   void wrong(Connection& connection, const char* what);
