@@ -11,6 +11,7 @@
 
 #include "base/check.hpp"
 #include "base/units.hpp"
+#include "os/identity.hpp"
 #include "os/internal/unix_socket.hpp"
 
 namespace grapnel::os {
@@ -46,6 +47,8 @@ std::span<const std::uintptr_t> AddressPool::candidate_bases() {
                                                            0x200000000000};
   return kBases;
 }
+
+std::uintptr_t AddressPool::random_shift() { return random_u64() % (kShiftBytes / kPoolGranuleBytes) * kPoolGranuleBytes; }
 
 Result<std::unique_ptr<AddressPool>> AddressPool::reserve(std::uintptr_t base, std::size_t bytes) {
   bytes = base::round_up(bytes, kPoolGranuleBytes);
