@@ -48,7 +48,9 @@ std::span<const std::uintptr_t> AddressPool::candidate_bases() {
   return kBases;
 }
 
-std::uintptr_t AddressPool::random_shift() { return random_u64() % (kShiftBytes / kPoolGranuleBytes) * kPoolGranuleBytes; }
+std::uintptr_t AddressPool::random_shift() {
+  return random_u64() % (kShiftBytes / kPoolGranuleBytes) * kPoolGranuleBytes;
+}
 
 Result<std::unique_ptr<AddressPool>> AddressPool::reserve(std::uintptr_t base, std::size_t bytes) {
   bytes = base::round_up(bytes, kPoolGranuleBytes);

@@ -39,10 +39,10 @@ enum class AcceptStep {
 };
 struct Accepted {
   AcceptStep step = AcceptStep::nothing;
-  Descriptor socket;       ///< where accepted
-  unsigned user = 0;       ///< where it was another user's
-  int process = 0;         ///< at the other end
-  int error = 0;           ///< of no_descriptors
+  Descriptor socket;  ///< where accepted
+  unsigned user = 0;  ///< where it was another user's
+  int process = 0;    ///< at the other end
+  int error = 0;      ///< of no_descriptors
 };
 /// Errors: system.
 Result<Accepted> try_accept(const Descriptor& listener);

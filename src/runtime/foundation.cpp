@@ -4,6 +4,7 @@
 #include "runtime/assembly.hpp"
 #include "runtime/implementation.hpp"
 #include "transport/choice.hpp"
+#include "transport/interfaces.hpp"
 
 namespace grapnel::runtime {
 namespace {
@@ -13,12 +14,6 @@ base::LogLevel level_of(const std::string& name) {
   if (name == "info") return base::LogLevel::info;
   if (name == "debug") return base::LogLevel::debug;
   return base::LogLevel::warn;
-}
-
-Result<std::shared_ptr<transport::Transport>> make_transport(const base::Config& config, const launch::Launch& launch) {
-  auto made = transport::make_transport(config, launch.nodes(), launch.node(), launch.job_secret());
-  if (!made) return made.status();
-  return std::shared_ptr<transport::Transport>(std::move(*made));
 }
 
 }  // namespace
@@ -43,7 +38,19 @@ Result<Foundation> real_foundation(const Join& join) {
   if (index(foundation.launch->rank()) == 0) {
     for (const std::string& sentence : base::misspelt_in_environment()) base::log_warn("{}", sentence);
   }
-  foundation.make_transport = make_transport;
+  std::vector<std::string> interfaces;
+  if (!foundation.launch->nodes().one_machine()) {
+    auto agreed = transport::agree_on_interfaces(*foundation.launch);
+    if (!agreed) return agreed.status();
+    interfaces = std::move(*agreed);
+  }
+  foundation.make_transport = [interfaces](
+                                  const base::Config& settings,
+                                  const launch::Launch& launch) -> Result<std::shared_ptr<transport::Transport>> {
+    auto made = transport::make_transport(settings, launch.nodes(), launch.node(), launch.job_secret(), interfaces);
+    if (!made) return made.status();
+    return std::shared_ptr<transport::Transport>(std::move(*made));
+  };
   return foundation;
 }
 

@@ -27,11 +27,11 @@ Result<TransportKind> choose_transport(TransportKind wanted, const launch::NodeM
 }
 
 Result<std::unique_ptr<Transport>> make_transport(const base::Config& config, const launch::NodeMap& nodes, NodeId me,
-                                                  std::uint64_t secret) {
+                                                  std::uint64_t secret, const std::vector<std::string>& interfaces) {
   const auto kind = choose_transport(config.transport, nodes);
   if (!kind) return kind.status();
   if (*kind == TransportKind::local) return make_local_transport(secret);
-  return make_ucx_transport(config, nodes, me, secret);
+  return make_ucx_transport(config, nodes, me, secret, interfaces);
 }
 
 }  // namespace grapnel::transport

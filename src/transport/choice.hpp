@@ -5,6 +5,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/config.hpp"
 #include "launch/launch.hpp"
@@ -16,9 +18,10 @@ namespace grapnel::transport {
 /// UCX_TLS; else `ucx`. Errors: unavailable (sim, or local between machines).
 Result<base::TransportKind> choose_transport(base::TransportKind wanted, const launch::NodeMap& nodes);
 
-/// The transport that `config` names, chosen as above. UCX is not touched where it is `local`. Errors: as
-/// choose_transport, make_ucx_transport.
+/// The transport that `config` names, chosen as above. UCX is not touched where it is `local`, and uses only those
+/// `interfaces` where it is not and some are named. Errors: as choose_transport, make_ucx_transport.
 Result<std::unique_ptr<Transport>> make_transport(const base::Config& config, const launch::NodeMap& nodes, NodeId me,
-                                                  std::uint64_t secret);
+                                                  std::uint64_t secret,
+                                                  const std::vector<std::string>& interfaces = {});
 
 }  // namespace grapnel::transport

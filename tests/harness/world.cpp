@@ -115,9 +115,9 @@ std::chrono::seconds deadline() {
 }
 
 void run_processes_over(const char* transport, const WorldTest& test, Shape shape) {
-  const ProcessOutcome outcome = run_job(
-      shape, {{"GRAPNEL_TEST_BODY", test.suite + "." + test.name}, {"GRAPNEL_TRANSPORT", transport}},
-      {"/proc/self/exe"}, deadline());
+  const ProcessOutcome outcome =
+      run_job(shape, {{"GRAPNEL_TEST_BODY", test.suite + "." + test.name}, {"GRAPNEL_TRANSPORT", transport}},
+              {"/proc/self/exe"}, deadline());
   EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
   EXPECT_EQ(outcome.left_behind, "");
 }

@@ -132,7 +132,7 @@ TEST_F(LocalHostile, PeersThatAreSilentCostABoundedNumberOfDescriptors) {
   std::size_t closed = 0;
   for (const os::Descriptor& one : idle) closed += is_closed(one) ? 1 : 0;
   EXPECT_EQ(closed, 84U);
-  EXPECT_TRUE(is_closed(idle.front()));   // the oldest first
+  EXPECT_TRUE(is_closed(idle.front()));  // the oldest first
   EXPECT_FALSE(is_closed(idle.back()));
   expect_service();
 }

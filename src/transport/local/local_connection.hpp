@@ -43,18 +43,18 @@ struct OutgoingBulk {
 };
 
 struct Flush {
-  std::uint64_t frames = 0;         ///< these must have left
-  std::uint32_t bulk_number = 0;    ///< and bulk messages up to this
+  std::uint64_t frames = 0;       ///< these must have left
+  std::uint32_t bulk_number = 0;  ///< and bulk messages up to this
   Completion completion;
 };
 
 /// What has come of a frame, between two reads.
 struct Incoming {
-  Bytes partial;                ///< a frame, not of the kind chunk, that is not whole
-  std::size_t received = 0;     ///< bytes in `partial`; 0: no frame is begun
-  Arrival* landing = nullptr;   ///< the chunk that is coming belongs to this
-  std::size_t chunk_left = 0;   ///< bytes of it
-  std::size_t zeros_left = 0;   ///< and of the zeros behind it
+  Bytes partial;               ///< a frame, not of the kind chunk, that is not whole
+  std::size_t received = 0;    ///< bytes in `partial`; 0: no frame is begun
+  Arrival* landing = nullptr;  ///< the chunk that is coming belongs to this
+  std::size_t chunk_left = 0;  ///< bytes of it
+  std::size_t zeros_left = 0;  ///< and of the zeros behind it
 };
 
 struct Connection {
@@ -64,9 +64,9 @@ struct Connection {
   std::string peer_name;         ///< of the listener that is being connected to
   bool connecting = false;       ///< its queue was full: tried again until `connect_until_ns`
   std::uint64_t connect_until_ns = 0;
-  bool ending = false;           ///< in the worker's list of connections that end
-  bool wants_room = false;       ///< epoll reports when the socket takes bytes again
-  Status failure;                ///< ok while it works
+  bool ending = false;      ///< in the worker's list of connections that end
+  bool wants_room = false;  ///< epoll reports when the socket takes bytes again
+  Status failure;           ///< ok while it works
 
   std::deque<OutgoingFrame> frames;
   std::size_t front_sent = 0;  ///< bytes of frames.front() that the socket has taken

@@ -68,9 +68,7 @@ bool Door::accept() {
     }
     switch (accepted->step) {
       case os::AcceptStep::nothing: return count > 0;
-      case os::AcceptStep::another_user:
-        reject("of another user", accepted->process, accepted->user);
-        continue;
+      case os::AcceptStep::another_user: reject("of another user", accepted->process, accepted->user); continue;
       case os::AcceptStep::no_descriptors:
         if (unknown_ == 0) {
           pause(accepted->error);
@@ -162,16 +160,16 @@ void Door::tend() {
 // Logged at occurrence 1, 2, 4, 8, …: connections without an end must not fill the log.
 void Door::reject(const char* why, int process, unsigned user) {
   if (!std::has_single_bit(++rejected_)) return;
-  base::log_warn("rejected a connection {}: process {} of user {}; this job's ranks run as user {} ({} rejected so far)",
-                 why, process, user, ::geteuid(), rejected_);
+  base::log_warn(
+      "rejected a connection {}: process {} of user {}; this job's ranks run as user {} ({} rejected so far)", why,
+      process, user, ::geteuid(), rejected_);
 }
 
 void Door::pause(int error) {
   paused_until_ns_ = steady_now_ns() + kPause_ns;
   GRAPNEL_CHECK(watch_listener(0, EPOLL_CTL_MOD), "epoll_ctl on a listener failed with errno {}", errno);
   if (!std::has_single_bit(++pauses_)) return;
-  base::log_warn("a connection of another rank waits: {}",
-                 os::descriptor_error("accepting it", error).message());
+  base::log_warn("a connection of another rank waits: {}", os::descriptor_error("accepting it", error).message());
 }
 
 }  // namespace grapnel::transport::local

@@ -71,7 +71,7 @@ class Door {
   os::Descriptor listener_;
   bool listening_ = false;
   std::array<Unknown, kMostUnknown> slots_;
-  std::size_t unknown_ = 0;             ///< slots in use
+  std::size_t unknown_ = 0;            ///< slots in use
   std::uint64_t paused_until_ns_ = 0;  ///< 0: not paused
   std::uint64_t rejected_ = 0;
   std::uint64_t pauses_ = 0;

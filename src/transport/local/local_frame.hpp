@@ -71,7 +71,7 @@ inline const char* fault_of(const FrameHead& head) {
       return head.header_bytes == 0 && head.length == 0 ? nullptr : "a request or decline of a wrong length";
     case FrameKind::chunk:
       return head.header_bytes == 0 && head.length > 0 && head.length <= kMaxChunkBytes ? nullptr
-                                                                                      : "a chunk of a wrong length";
+                                                                                        : "a chunk of a wrong length";
   }
   return "a frame of an unknown kind";
 }

@@ -130,7 +130,8 @@ ByteView LocalWorker::take_partial(Connection& connection, ByteView bytes) {
   const Bytes whole = std::exchange(incoming.partial, {});
   incoming.received = 0;
   const ByteView rest = ByteView(whole).subspan(sizeof head);
-  deliver(connection, head, rest.first(head.header_bytes), rest.subspan(padded(head.header_bytes), payload_bytes(head)));
+  deliver(connection, head, rest.first(head.header_bytes),
+          rest.subspan(padded(head.header_bytes), payload_bytes(head)));
   return bytes;
 }
 

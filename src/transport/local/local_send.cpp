@@ -119,8 +119,8 @@ Result<Sent> LocalWorker::start(Connection& connection, const FrameHead& head, B
     }
     if (taken < 0 && !is_full(errno)) [[unlikely]] {
       // Told when all that the peer had sent before its end is read; see `read`.
-      connection.failure = Status(Code::peer_dead, std::string("the connection to a peer is gone: ") +
-                                                       std::strerror(errno));
+      connection.failure =
+          Status(Code::peer_dead, std::string("the connection to a peer is gone: ") + std::strerror(errno));
       return connection.failure;
     }
     sent = taken < 0 ? 0 : static_cast<std::size_t>(taken);
@@ -198,8 +198,8 @@ bool LocalWorker::send_some(Connection& connection) {
   if (taken < 0) {
     if (is_full(errno)) return false;
     // Told when all that the peer had sent before its end is read; see `read`.
-    connection.failure = Status(Code::peer_dead, std::string("the connection to a peer is gone: ") +
-                                                     std::strerror(errno));
+    connection.failure =
+        Status(Code::peer_dead, std::string("the connection to a peer is gone: ") + std::strerror(errno));
     return false;
   }
   std::size_t left_bytes = connection.front_sent + static_cast<std::size_t>(taken);

@@ -120,7 +120,8 @@ void UcxWorker::on_endpoint_failure(void* path, ucp_ep_h /*endpoint*/, ucs_statu
 void UcxWorker::endpoint_failed(Path& path, ucs_status_t status) {
   if (!path.failure.ok()) return;
   // UCX ends a connection, too, where this process could open no descriptor for it.
-  const std::string why = std::string("the connection to a peer is gone: ") + ucs_status_string(status);
+  const std::string why = std::string("the connection to a peer is gone: ") + ucs_status_string(status) +
+                          path.worker->context_->settings().over;
   path.failure = Status{Code::peer_dead, os::with_limits_met(why)};
   failed_.push_back(&path);
 }
