@@ -13,9 +13,9 @@
 
 namespace grapnel::transport {
 
-/// The smallest set: the interfaces with an address in a network in which every other machine has another address. Where
-/// there is none (routed networks), those whose address no other machine has: a bridge such as docker0 or virbr0 has the
-/// same on many machines and leads to none of them. Empty: no choice is made.
+/// The smallest set: the interfaces with an address in a network in which every other machine has another address.
+/// Where there is none (routed networks), those whose address no other machine has: a bridge such as docker0 or virbr0
+/// has the same on many machines and leads to none of them. Empty: no choice is made.
 std::vector<std::string> choose_interfaces(const std::vector<os::Interface>& mine,
                                            const std::vector<std::vector<os::Interface>>& other_machines);
 

@@ -40,8 +40,8 @@ inline constexpr std::size_t kMaxBulkBytes = std::size_t{1} << 30;
 enum class EndpointId : std::uint32_t {};
 
 /// The way back to the sender of a message. Valid as long as the receiving worker lives, so it may be kept; a reply
-/// along the path of a sender that is gone answers peer_dead. `handle` stands for the connection: it is the same for all
-/// messages of one endpoint of the sender, differs from that of every other endpoint, and is never used again for
+/// along the path of a sender that is gone answers peer_dead. `handle` stands for the connection: it is the same for
+/// all messages of one endpoint of the sender, differs from that of every other endpoint, and is never used again for
 /// another, also after the sender's death. So a receiver may bind what a sender claims to be to the handle.
 struct ReplyPath {
   void* handle = nullptr;

@@ -56,7 +56,7 @@ Result<Path*> UcxWorker::add_path(ByteView address) {
   const ucs_status_t status = ucp_ep_create(worker_, &params, &path->endpoint);
   if (status != UCS_OK) {
     return Status{Code::system, to_local_status(status, "connect to a worker").message() +
-                                    " (UCX_TLS=" + context_->settings().transports + ")"};
+                                    " (UCX_TLS=" + context_->settings().transports + ")" + context_->settings().over};
   }
   Path* added = path.get();
   path_of_[added->endpoint] = added;
