@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 #include "binding.hpp"
 #include "limits/raw_ucx.h"
@@ -141,6 +142,8 @@ const JobKind& job_kind(const std::string& name) {
 
 int run_rank(const RankOptions& options) {
   const JobKind& kind = job_kind(options.job);
+  // Its rows stand beside bare UCX on the same wire. A user's choice wins.
+  if (kind.raw_ucx) ::setenv("GRAPNEL_TRANSPORT", "ucx", 0);
   auto started = Runtime::start();
   if (!started) fail(started.status());
   Runtime& g = **started;

@@ -98,6 +98,19 @@ Variable log_level() {
           [](const Config& config) { return config.log; }};
 }
 
+// After the start it is what was chosen, so that ranks that chose differently find out.
+Variable transport_variable() {
+  return alike_in_all_ranks(choice<TransportKind>(
+      "GRAPNEL_TRANSPORT",
+      "what carries messages between nodes; auto: local between nodes of one machine, unless UCX_TLS is set (sim: in "
+      "the project's tests only)",
+      "auto|ucx|local|sim", &Config::transport,
+      {{"auto", TransportKind::automatic},
+       {"ucx", TransportKind::ucx},
+       {"local", TransportKind::local},
+       {"sim", TransportKind::sim}}));
+}
+
 const std::vector<Variable>& table() {
   static const std::vector<Variable> variables = {
       integer("GRAPNEL_NODES", "virtual nodes per machine (0: the machine is one node)", "0..4096", &Config::nodes, 0,
@@ -105,9 +118,7 @@ const std::vector<Variable>& table() {
       choice<ProgressMode>(
           "GRAPNEL_PROGRESS", "how a node's server waits for messages", "poll|event|adaptive", &Config::progress,
           {{"poll", ProgressMode::poll}, {"event", ProgressMode::event}, {"adaptive", ProgressMode::adaptive}}),
-      choice<TransportKind>("GRAPNEL_TRANSPORT",
-                            "what carries messages between nodes (sim: in the project's tests only)", "ucx|sim",
-                            &Config::transport, {{"ucx", TransportKind::ucx}, {"sim", TransportKind::sim}}),
+      transport_variable(),
       choice<FenceKind>("GRAPNEL_FENCE", "how a fence asks the dirty nodes", "serial|overlapped", &Config::fence,
                         {{"serial", FenceKind::serial}, {"overlapped", FenceKind::overlapped}}),
       alike_in_all_ranks(choice<BarrierKind>("GRAPNEL_BARRIER",

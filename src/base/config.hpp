@@ -17,7 +17,7 @@
 namespace grapnel::base {
 
 enum class ProgressMode { poll, event, adaptive };
-enum class TransportKind { ucx, sim };
+enum class TransportKind { automatic, ucx, local, sim };
 enum class FenceKind { serial, overlapped };
 enum class BarrierKind { automatic, serial, few, clean, exchange, direct, gather };
 enum class LockKind { server_queue, ticket, armci_hybrid, test_and_set, mcs, mcs_by_cas, cohort, reader_writer };
@@ -25,7 +25,7 @@ enum class LockKind { server_queue, ticket, armci_hybrid, test_and_set, mcs, mcs
 struct Config {
   int nodes = 0;                                   ///< virtual nodes per machine; 0 = the machine is one node
   ProgressMode progress = ProgressMode::adaptive;  ///< how a node's server waits
-  TransportKind transport = TransportKind::ucx;
+  TransportKind transport = TransportKind::automatic;
   FenceKind fence = FenceKind::overlapped;
   BarrierKind barrier = BarrierKind::automatic;
   std::uint32_t barrier_fanout = 2;                ///< messages of a dissemination's round, plus one

@@ -123,8 +123,9 @@ Status NodeLink::map_memory(const os::Descriptor& file) {
 
 Status NodeLink::agree_on_pool() {
   if (!leads()) return follow_proposals();
+  const std::uintptr_t shift = os::AddressPool::random_shift();
   for (const std::uintptr_t base : os::AddressPool::candidate_bases()) {
-    const auto taken = propose(base);
+    const auto taken = propose(base + shift);
     if (!taken) return taken.status();
     if (*taken) return {};
   }
@@ -175,11 +176,10 @@ Status NodeLink::follow_proposals() {
 Status NodeLink::no_common_base() const {
   std::string tried;
   for (const std::uintptr_t base : os::AddressPool::candidate_bases()) tried += fmt::format(" {:#x}", base);
-  return Status(
-      Code::unavailable,
-      fmt::format("no range of {} bytes of addresses is free in all {} ranks of the node (tried:{}); raise a limit of "
-                  "the address space (ulimit -v), or set a smaller GRAPNEL_POOL_BYTES",
-                  plan_.pool_bytes, plan_.ranks.size(), tried));
+  return Status(Code::unavailable, fmt::format("no range of {} bytes of addresses is free in all {} ranks of the node "
+                                               "(tried:{}, and up to 64 GiB above); raise a limit of "
+                                               "the address space (ulimit -v), or set a smaller GRAPNEL_POOL_BYTES",
+                                               plan_.pool_bytes, plan_.ranks.size(), tried));
 }
 
 Status NodeLink::send_descriptor(Rank to, std::uint64_t tag, const os::Descriptor& descriptor) {

@@ -11,6 +11,7 @@
 
 #include "base/check.hpp"
 #include "base/units.hpp"
+#include "os/identity.hpp"
 #include "os/internal/unix_socket.hpp"
 
 namespace grapnel::os {
@@ -45,6 +46,10 @@ std::span<const std::uintptr_t> AddressPool::candidate_bases() {
   static constexpr std::array<std::uintptr_t, 4> kBases = {0x7e8000000000, 0x600000000000, 0x500000000000,
                                                            0x200000000000};
   return kBases;
+}
+
+std::uintptr_t AddressPool::random_shift() {
+  return random_u64() % (kShiftBytes / kPoolGranuleBytes) * kPoolGranuleBytes;
 }
 
 Result<std::unique_ptr<AddressPool>> AddressPool::reserve(std::uintptr_t base, std::size_t bytes) {

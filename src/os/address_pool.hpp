@@ -23,6 +23,10 @@ class AddressPool {
  public:
   /// Bases to try in turn; the first lies where the sanitizers leave room and no loader puts libraries.
   static std::span<const std::uintptr_t> candidate_bases();
+  /// To be added to a candidate, so that a stranger on the network cannot know where segments lie: random, a multiple
+  /// of the granule, below kShiftBytes.
+  static std::uintptr_t random_shift();
+  static constexpr std::uintptr_t kShiftBytes = std::uintptr_t{64} << 30;
 
   /// Reserves [base, base+bytes) with MAP_FIXED_NOREPLACE; base 0: anywhere. Errors: unavailable when something is
   /// there.

@@ -1,9 +1,10 @@
-// The real machine under a Runtime: settings, host, launcher, UCX.
+// The real machine under a Runtime: settings, host, launcher, transport.
 #include "base/log.hpp"
 #include "base/misspelt.hpp"
 #include "runtime/assembly.hpp"
 #include "runtime/implementation.hpp"
-#include "transport/ucx/ucx_transport.hpp"
+#include "transport/choice.hpp"
+#include "transport/interfaces.hpp"
 
 namespace grapnel::runtime {
 namespace {
@@ -15,21 +16,11 @@ base::LogLevel level_of(const std::string& name) {
   return base::LogLevel::warn;
 }
 
-Result<std::shared_ptr<transport::Transport>> make_transport(const base::Config& config, const launch::Launch& launch) {
-  auto ucx = transport::make_ucx_transport(config, launch.nodes(), launch.node(), launch.job_secret());
-  if (!ucx) return ucx.status();
-  return std::shared_ptr<transport::Transport>(std::move(*ucx));
-}
-
 }  // namespace
 
 Result<Foundation> real_foundation(const Join& join) {
   auto config = base::Config::from_environment();
   if (!config) return config.status();
-  // Here and not where the transport is made, which a job of one node does not come to.
-  if (config->transport == base::TransportKind::sim) {
-    return Status(Code::unavailable, "GRAPNEL_TRANSPORT=sim joins ranks of one process; separate processes need ucx");
-  }
   base::log_set_level(level_of(config->log));
   base::log_set_format(config->log_format);
   Foundation foundation;
@@ -38,11 +29,28 @@ Result<Foundation> real_foundation(const Join& join) {
   auto joined = join(foundation.config, *foundation.host);
   if (!joined) return joined.status();
   foundation.launch = std::move(*joined);
+  // Here and not where the transport is made, which a job of one node does not come to; and before settings are
+  // compared: ranks that chose differently could not talk.
+  const auto transport = transport::choose_transport(config->transport, foundation.launch->nodes());
+  if (!transport) return transport.status();
+  foundation.config.transport = *transport;
   base::log_set_identity(std::to_string(index(foundation.launch->rank())));
   if (index(foundation.launch->rank()) == 0) {
     for (const std::string& sentence : base::misspelt_in_environment()) base::log_warn("{}", sentence);
   }
-  foundation.make_transport = make_transport;
+  std::vector<std::string> interfaces;
+  if (!foundation.launch->nodes().one_machine()) {
+    auto agreed = transport::agree_on_interfaces(*foundation.launch);
+    if (!agreed) return agreed.status();
+    interfaces = std::move(*agreed);
+  }
+  foundation.make_transport = [interfaces](
+                                  const base::Config& settings,
+                                  const launch::Launch& launch) -> Result<std::shared_ptr<transport::Transport>> {
+    auto made = transport::make_transport(settings, launch.nodes(), launch.node(), launch.job_secret(), interfaces);
+    if (!made) return made.status();
+    return std::shared_ptr<transport::Transport>(std::move(*made));
+  };
   return foundation;
 }
 

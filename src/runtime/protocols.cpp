@@ -2,8 +2,8 @@
 
 #include "launch/launch.hpp"
 #include "rma/ways.hpp"
+#include "transport/choice.hpp"
 #include "transport/ucx/ucx_capabilities.hpp"
-#include "transport/ucx/ucx_transport.hpp"
 
 namespace grapnel::runtime {
 
@@ -19,7 +19,7 @@ Result<std::vector<TransportFound>> transports_found() {
 
 Result<ProtocolTable> protocol_table(const base::Config& config) {
   const launch::NodeMap two_nodes = launch::make_node_map({"here", "here"}, 2);
-  const auto transport = transport::make_ucx_transport(config, two_nodes, NodeId{0}, 0);
+  const auto transport = transport::make_transport(config, two_nodes, NodeId{0}, 0);
   if (!transport) return transport.status();
   const transport::Capabilities& fabric = (*transport)->capabilities();
   ProtocolTable table{fabric.name, {}};

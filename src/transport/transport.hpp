@@ -2,7 +2,7 @@
 // them, puts and gets that take no processor at the target.
 //
 // A Transport (one per rank) makes Workers; a Worker is a mailbox with endpoints to other workers, used by one thread
-// at a time. Implementations: `ucx`, `sim`. One conformance suite (tests/transport) holds for all.
+// at a time. Implementations: `ucx`, `local`, `sim`. One conformance suite (tests/transport) holds for all.
 //
 // Order: messages of one endpoint arrive in the order sent. Nothing is promised between endpoints, between messages
 // and native puts and gets, or among native puts and gets.
@@ -39,7 +39,10 @@ inline constexpr std::size_t kMaxBulkBytes = std::size_t{1} << 30;
 
 enum class EndpointId : std::uint32_t {};
 
-/// The way back to the sender of a message. Valid as long as that sender's worker lives, so it may be kept.
+/// The way back to the sender of a message. Valid as long as the receiving worker lives, so it may be kept; a reply
+/// along the path of a sender that is gone answers peer_dead. `handle` stands for the connection: it is the same for
+/// all messages of one endpoint of the sender, differs from that of every other endpoint, and is never used again for
+/// another, also after the sender's death. So a receiver may bind what a sender claims to be to the handle.
 struct ReplyPath {
   void* handle = nullptr;
 };
@@ -112,7 +115,8 @@ class Worker {
   virtual bool is_connected(EndpointId) const { return true; }
 
   /// Sends a message; a bulk one where the payload is longer than kMaxPayloadBytes. `payload` stays untouched until
-  /// `done` or the completion; a bulk message's completes when the receiver has it or has declined it.
+  /// `done` or the completion; a bulk message's completes when all of it has left this process or the receiver has
+  /// declined it.
   virtual Result<Sent> send(EndpointId to, ByteView header, ByteView payload, Completion completion) = 0;
   /// Sends a message that is delivered whole, whatever its length up to kMaxWholeBytes: the receiver holds all of it.
   virtual Result<Sent> send_whole(EndpointId to, ByteView header, ByteView payload, Completion completion) = 0;

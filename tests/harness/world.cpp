@@ -114,11 +114,20 @@ std::chrono::seconds deadline() {
   return std::chrono::seconds(text != nullptr ? std::atoi(text) : 60);
 }
 
-void run_processes(const WorldTest& test, Shape shape) {
+void run_processes_over(const char* transport, const WorldTest& test, Shape shape) {
   const ProcessOutcome outcome =
-      run_job(shape, {{"GRAPNEL_TEST_BODY", test.suite + "." + test.name}}, {"/proc/self/exe"}, deadline());
+      run_job(shape, {{"GRAPNEL_TEST_BODY", test.suite + "." + test.name}, {"GRAPNEL_TRANSPORT", transport}},
+              {"/proc/self/exe"}, deadline());
   EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
   EXPECT_EQ(outcome.left_behind, "");
+}
+
+void run_over_ucx(const WorldTest& test, Shape shape) { run_processes_over("ucx", test, shape); }
+void run_over_local(const WorldTest& test, Shape shape) { run_processes_over("local", test, shape); }
+
+// The transport's own tests are its conformance suite: here two shapes show that the layers above work on it.
+bool is_shape_for_local(Shape shape) {
+  return (shape.ranks == 3 && shape.nodes == 3) || (shape.ranks == 5 && shape.nodes == 2);
 }
 
 bool wants_native() {
@@ -222,8 +231,9 @@ void register_all() {
     for (const Shape shape : test.shapes) {
       if (seeded) add_case(test, "sim", shape, run_in_sim);
       if (wants_world("free")) add_case(test, "free", shape, run_free);
-      if (shape.nodes == 1 && wants_world("processes")) add_case(test, "processes", shape, run_processes);
-      if (shape.nodes > 1 && wants_world("nodes")) add_case(test, "nodes", shape, run_processes);
+      if (shape.nodes == 1 && wants_world("processes")) add_case(test, "processes", shape, run_over_ucx);
+      if (shape.nodes > 1 && wants_world("nodes")) add_case(test, "nodes", shape, run_over_ucx);
+      if (is_shape_for_local(shape) && wants_world("local")) add_case(test, "local", shape, run_over_local);
     }
   }
 }

@@ -11,6 +11,7 @@
 //   free       threads that really run side by side, for the thread sanitizer                    (label sim)
 //   processes  processes on one node, started by `grapnel run`
 //   nodes      processes on virtual nodes, over UCX
+//   local      processes on virtual nodes, over the local transport, in two shapes
 //
 // GRAPNEL_TEST_WORLDS (a comma list of these names) chooses; the ctest entries set it. GRAPNEL_TEST_SEED=s replays one
 // seed. A world that hangs is ended: a simulated one prints what each rank was doing, processes have a deadline,

@@ -119,6 +119,17 @@ class Jobs(WithLab):
             received = sorted(re.findall(r"rank (\d) of 6 on node (\d) received (\d+)", out))
             self.assertEqual(received, [(str(r), str(r // 2), str(100 + (r - 1) % 6)) for r in range(6)])
 
+    def test_a_bridge_of_the_same_address_on_every_host_is_left_out(self):
+        def on_each(script):
+            for index in range(HOSTS):
+                lab("exec", "--lab", self.lab.number, f"h{index}", "--", "sh", "-c", script)
+
+        self.addCleanup(on_each, "ip link del docker0")
+        on_each("ip link add docker0 type veth peer name p0 && ip addr add 172.17.0.1/16 dev docker0 && "
+                "ip link set docker0 up && ip link set p0 up")
+        out = self.job("--launcher", MPIS[0], "--per-host", 1, "--", BUILD / "bin/first")
+        self.assertEqual(len(re.findall(r"rank \d of 3 on node \d received", out)), 3, out)
+
     def test_every_promise_of_a_launch_holds_across_hosts(self):
         for launcher in MPIS:  # PMIx by Open MPI, PMI-1 by hydra
             out = self.job("--launcher", launcher, "--per-host", 2, "--", BUILD / "tests/launch_probe", "check")

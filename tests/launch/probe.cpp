@@ -43,7 +43,7 @@ Pools crowd(const std::string& masks) {
   const auto bases = AddressPool::candidate_bases();
   for (std::size_t i = 0; i < bases.size(); ++i) {
     if ((std::atoi(mask.c_str()) >> i & 1) == 0) continue;
-    auto pool = AddressPool::reserve(bases[i] + grapnel::os::kPoolGranuleBytes, grapnel::os::kPoolGranuleBytes);
+    auto pool = AddressPool::reserve(bases[i] + AddressPool::kShiftBytes, grapnel::os::kPoolGranuleBytes);
     grapnel::probe::need(pool.status(), "crowd");
     taken.push_back(*std::move(pool));
   }
@@ -83,7 +83,9 @@ int nest(grapnel::launch::Launch& launch, char** command) {
 
 void tell_pool(grapnel::launch::Launch& launch) {
   const auto bases = grapnel::os::AddressPool::candidate_bases();
-  const auto found = std::find(bases.begin(), bases.end(), launch.pool().base());
+  const auto found = std::find_if(bases.begin(), bases.end(), [base = launch.pool().base()](std::uintptr_t candidate) {
+    return base - candidate < grapnel::os::AddressPool::kShiftBytes;
+  });
   grapnel::probe::say_line(fmt::format("pool {} {}", grapnel::index(launch.rank()), found - bases.begin()));
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "base/units.hpp"
 #include "os/process.hpp"
@@ -28,10 +29,24 @@ Descriptor make_file(std::size_t bytes) {
 }
 
 TEST(AddressPool, FirstCandidateIsFree) {
-  // Also what the sanitizer builds ask: the base has to suit them.
-  const auto pool = AddressPool::reserve(AddressPool::candidate_bases().front(), std::size_t{1} << 38);
-  ASSERT_TRUE(pool.ok()) << pool.status().to_string();
-  EXPECT_EQ((*pool)->base(), AddressPool::candidate_bases().front());
+  // Also what the sanitizer builds ask: the base has to suit them, with the longest shift too.
+  for (const std::uintptr_t shift : {std::uintptr_t{0}, AddressPool::kShiftBytes - kPoolGranuleBytes}) {
+    const std::uintptr_t base = AddressPool::candidate_bases().front() + shift;
+    const auto pool = AddressPool::reserve(base, std::size_t{1} << 38);
+    ASSERT_TRUE(pool.ok()) << pool.status().to_string();
+    EXPECT_EQ((*pool)->base(), base);
+  }
+}
+
+TEST(AddressPool, ShiftsDifferAndKeepToGranules) {
+  std::set<std::uintptr_t> shifts;
+  for (int i = 0; i < 100; ++i) {
+    const std::uintptr_t shift = AddressPool::random_shift();
+    EXPECT_LT(shift, AddressPool::kShiftBytes);
+    EXPECT_EQ(shift % kPoolGranuleBytes, 0U);
+    shifts.insert(shift);
+  }
+  EXPECT_GT(shifts.size(), 90U);
 }
 
 TEST(AddressPool, OccupiedBaseIsRefusedAndTheNextOneTaken) {

@@ -74,7 +74,7 @@ Result<Path*> UcxWorker::add_path(ByteView address) {
   const ucs_status_t status = ucp_ep_create(worker_, &params, &path->endpoint);
   if (status != UCS_OK) {
     return Status{Code::system, to_local_status(status, "connect to a worker").message() +
-                                    " (UCX_TLS=" + context_->settings().transports + ")"};
+                                    " (UCX_TLS=" + context_->settings().transports + ")" + context_->settings().over};
   }
   Path* added = path.get();
   path_of_[added->endpoint] = added;
@@ -231,7 +231,8 @@ void UcxWorker::endpoint_failed(Path& path, ucs_status_t status) {
   if (!path.failure.ok()) return;
   path.unready = true;
   // UCX ends a connection, too, where this process could open no descriptor for it.
-  const std::string why = std::string("the connection to a peer is gone: ") + ucs_status_string(status);
+  const std::string why = std::string("the connection to a peer is gone: ") + ucs_status_string(status) +
+                          path.worker->context_->settings().over;
   path.failure = Status{Code::peer_dead, os::with_limits_met(why)};
   failed_.push_back(&path);
 }

@@ -92,6 +92,28 @@ Settings choose_settings(const base::Config& config, const launch::NodeMap& node
   return settings;
 }
 
+void choose_devices(Settings& settings, const std::vector<TransportRow>& rows,
+                    const std::vector<std::string>& interfaces) {
+  if (const char* const chosen = std::getenv("UCX_NET_DEVICES")) {
+    settings.over = fmt::format(" (over UCX_NET_DEVICES={})", chosen);
+    return;
+  }
+  std::vector<std::string> devices;
+  bool tcp = false;
+  for (const TransportRow& row : rows) {
+    const TransportFact* const known = find_fact(row.name);
+    if (known == nullptr || known->within_machine) continue;
+    const bool named = std::find(interfaces.begin(), interfaces.end(), row.device) != interfaces.end();
+    if (row.name == "tcp" && !named) continue;
+    tcp |= named;
+    if (std::find(devices.begin(), devices.end(), row.device) == devices.end()) devices.push_back(row.device);
+  }
+  if (!tcp) return;  // none that UCX knows: its own choice
+  const std::string list = fmt::format("{}", fmt::join(devices, ","));
+  settings.changes.emplace_back("NET_DEVICES", list);
+  settings.over = fmt::format(" (over {}; set UCX_NET_DEVICES to choose other interfaces)", list);
+}
+
 Status with_devices(const Status& failure, const std::vector<TransportRow>& rows) {
   const char* const chosen = std::getenv("UCX_NET_DEVICES");
   if (chosen == nullptr) return failure;

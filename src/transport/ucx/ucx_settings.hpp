@@ -27,11 +27,16 @@ struct Settings {
   /// Every transport in use takes a message only when those before it have left: a flush needs no answer from the peer.
   bool leaves_in_turn = true;
   std::uint64_t secret = 0;  ///< the job's
+  std::string over;          ///< between machines: which devices, for the message of a failure
 };
 
 /// `rows`: what the machine has, from describe_transports.
 Settings choose_settings(const base::Config& config, const launch::NodeMap& nodes,
                          const std::vector<TransportRow>& rows);
+
+/// Between machines: of tcp only the named interfaces, where there are some and the user has set no UCX_NET_DEVICES.
+void choose_devices(Settings& settings, const std::vector<TransportRow>& rows,
+                    const std::vector<std::string>& interfaces);
 
 /// Of a start without a usable transport: the same failure, and, where the user chose devices (UCX_NET_DEVICES), those
 /// that are here.

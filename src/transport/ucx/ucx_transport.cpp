@@ -71,11 +71,13 @@ class UcxTransport final : public Transport {
 }  // namespace ucx
 
 Result<std::unique_ptr<Transport>> make_ucx_transport(const base::Config& config, const launch::NodeMap& nodes,
-                                                      NodeId me, std::uint64_t secret) {
+                                                      NodeId me, std::uint64_t secret,
+                                                      const std::vector<std::string>& interfaces) {
   GRAPNEL_TRY(os::check_room(ucx::kDescriptorsToStart));
   Result<std::vector<TransportRow>> rows = describe_transports();
   if (!rows.ok()) return rows.status();
   ucx::Settings settings = ucx::choose_settings(config, nodes, *rows);
+  if (!nodes.one_machine()) ucx::choose_devices(settings, *rows, interfaces);
   settings.secret = secret;
   auto context = ucx::Context::create(std::move(settings));
   if (!context.ok()) return ucx::with_devices(context.status(), *rows);

@@ -60,6 +60,9 @@ Status UcxWorker::install_handlers() {
   ucp_am_handler_param_t handler{};
   handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
   handler.arg = this;
+  handler.id = kNoId;
+  handler.cb = on_no_message;
+  GRAPNEL_TRY(to_status(ucp_worker_set_am_recv_handler(worker_, &handler), "install the handler of no message"));
   handler.id = kMessageId;
   handler.cb = on_message;
   GRAPNEL_TRY(to_status(ucp_worker_set_am_recv_handler(worker_, &handler), "install the message handler"));
@@ -69,6 +72,12 @@ Status UcxWorker::install_handlers() {
   handler.id = kHelloId;
   handler.cb = on_hello;
   return to_status(ucp_worker_set_am_recv_handler(worker_, &handler), "install the hello handler");
+}
+
+ucs_status_t UcxWorker::on_no_message(void* worker, const void*, std::size_t header_bytes, void*,
+                                      std::size_t data_bytes, const ucp_am_recv_param_t*) {
+  static_cast<UcxWorker*>(worker)->ignore(header_bytes, data_bytes);
+  return UCS_OK;
 }
 
 Status UcxWorker::read_address() {
