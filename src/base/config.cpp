@@ -111,8 +111,8 @@ Variable transport_variable() {
        {"sim", TransportKind::sim}}));
 }
 
-const std::vector<Variable>& table() {
-  static const std::vector<Variable> variables = {
+std::vector<Variable> nodes_and_synchronization() {
+  return {
       integer("GRAPNEL_NODES", "virtual nodes per machine (0: the machine is one node)", "0..4096", &Config::nodes, 0,
               4096),
       choice<ProgressMode>(
@@ -152,6 +152,11 @@ const std::vector<Variable>& table() {
       // A barrier chooses its plan by it.
       alike_in_all_ranks(integer<std::uint32_t>("GRAPNEL_FENCE_WINDOW", "fence requests in flight at once (overlapped)",
                                                 "1..4096", &Config::fence_window, 1, 4096)),
+  };
+}
+
+std::vector<Variable> memory_and_messages() {
+  return {
       integer<std::uint64_t>("GRAPNEL_SPIN_NS", "how long a waiting rank spins at least before it sleeps; servers half",
                              "0..1000000000", &Config::spin_ns, 0, kSecond_ns),
       integer<std::size_t>("GRAPNEL_CHUNK_BYTES", "data in one message at most", "1024..65536", &Config::chunk_bytes,
@@ -170,6 +175,11 @@ const std::vector<Variable>& table() {
           "0..60000", &Config::heartbeat_ms, 0, 60'000)),
       integer<std::uint64_t>("GRAPNEL_CONNECT_MS", "a connection that is not accepted in time ends the job (0: never)",
                              "0..3600000", &Config::connect_ms, 0, 3'600'000),
+  };
+}
+
+std::vector<Variable> reports() {
+  return {
       alike_in_all_ranks(flag("GRAPNEL_STATS", "print the operation table when the job ends", &Config::stats)),
       log_level(),
       choice<LogFormat>("GRAPNEL_LOG_FORMAT", "what stands before a log line (docs/debugging.md)", "plain|time|full",
@@ -180,6 +190,14 @@ const std::vector<Variable>& table() {
       flag("GRAPNEL_BACKTRACE", "a rank that crashes prints a backtrace", &Config::backtrace),
       status_signal(),
   };
+}
+
+const std::vector<Variable>& table() {
+  static const std::vector<Variable> variables = [] {
+    std::vector<Variable> all = nodes_and_synchronization();
+    for (auto&& part : {memory_and_messages(), reports()}) all.insert(all.end(), part.begin(), part.end());
+    return all;
+  }();
   return variables;
 }
 

@@ -1,4 +1,5 @@
-// One line per event on stderr, "grapnel[rank] level: text" (GRAPNEL_LOG_FORMAT puts more before it); written with one write(2), so that lines do not mix.
+// One line per event on stderr, "grapnel[rank] level: text" (GRAPNEL_LOG_FORMAT puts more before it); written with one
+// write(2), so that lines do not mix.
 //
 // GRAPNEL_LOG=error|warn|info|debug chooses what is written. Any thread may log.
 #pragma once
@@ -12,7 +13,7 @@
 
 namespace grapnel::base {
 
-/// What stands before a line: plain "grapnel[3] warning:"; time: the time (UTC) before that; full: and host and process.
+/// What a line begins with: plain "grapnel[3] warning:"; time: the time (UTC) before that; full: host and process, too.
 enum class LogFormat { plain, time, full };
 
 enum class LogLevel { error, warn, info, debug };

@@ -72,7 +72,8 @@ class Liveness {
   /// Ends the whole job; `why` is empty where another rank tells it. Does not return.
   using EndJob = std::function<void(const std::string& why)>;
 
-  /// Starts the watcher, which also serves `status` (outlives this). `with_rank_0`: rank 0 is of this node, so that this node speaks when the launcher is gone.
+  /// Starts the watcher, which also serves `status` (outlives this). `with_rank_0`: rank 0 is of this node, so that
+  /// this node speaks when the launcher is gone.
   static Result<std::unique_ptr<Liveness>> start(os::Host& host, LivenessWords& words, std::vector<Peer> peers,
                                                  bool with_rank_0, EndJob end_job, LauncherSocket launcher,
                                                  StatusSocket* status = nullptr);

@@ -24,12 +24,16 @@ void Server::on_bulk(const transport::BulkMessage& message) {
   const char* fault = fault_of(message.header, message.payload_bytes, kRequestCharge, header);
   if (fault == nullptr && header.origin >= launch_.size()) fault = "is long, and comes from a server";
   Origin* origin = fault == nullptr ? &origins_[static_cast<std::size_t>(header.origin)] : nullptr;
+  if (origin != nullptr && origin->path.handle != message.reply_path.handle &&
+      !bind(header.origin, message.reply_path)) {
+    fault = "is long, and names an origin whose connection is another";
+    origin = nullptr;
+  }
   if (origin != nullptr && origin->held + header.charge > config_.window_bytes) fault = "exceeds its origin's window";
   if (fault != nullptr) {
     worker_->decline(message.bulk);
     return drop(fault);
   }
-  origin->path = message.reply_path;
   const ByteView body = message.header.subspan(sizeof(RequestHeader));
   origin->held += header.charge;
   bulk_parked_.fetch_add(1, std::memory_order_relaxed);

@@ -212,7 +212,14 @@ std::uint32_t Client::take_refused(NodeId node) {
   return peer.refused - std::exchange(peer.refused_told, peer.refused);
 }
 
+// Counts beyond what was sent cannot be waited for rightly: a fence would end early, and a window never have room.
 void Client::take_counts(Peer& peer, const ReplyHeader& header) {
+  if (header.handled > peer.issued || header.released > peer.charged) [[unlikely]] {
+    launch_.abort(
+        1, fmt::format("the server of node {} says that it has handled {} requests of rank {} ({} bytes), "
+                       "which has sent {} ({} bytes): one of them sends what no program of this version does",
+                       header.node, header.handled, index(launch_.rank()), header.released, peer.issued, peer.charged));
+  }
   peer.handled = std::max(peer.handled, header.handled);
   peer.released = std::max(peer.released, header.released);
   peer.refused = std::max(peer.refused, header.refused);

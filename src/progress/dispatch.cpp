@@ -1,9 +1,16 @@
 // How the server takes one message: check it, execute it or park it, settle the counts.
+#include <utility>
+
 #include "base/codec.hpp"
 #include "base/log.hpp"
 #include "progress/internal/execution.hpp"
 
 namespace grapnel::progress {
+namespace {
+
+constexpr const char* kOthersConnection = "names an origin whose connection is another, or whose connection it is not";
+
+}  // namespace
 
 const char* Server::fault_of(ByteView front, std::size_t payload_bytes, std::uint32_t least_charge,
                              RequestHeader& header) const {
@@ -12,14 +19,14 @@ const char* Server::fault_of(ByteView front, std::size_t payload_bytes, std::uin
   if (!read) return "is shorter than a header";
   header = *read;
   if (header.secret != launch_.job_secret()) return "does not know the job's secret";
-  const Handler* handler = handlers_.find(header.handler);
-  const std::size_t servers = handler != nullptr && handler->from_servers ? launch_.nodes().node_count() : 0;
-  if (header.origin < 0 || static_cast<std::size_t>(header.origin) >= origins_.size() + servers) {
+  // What a server's message is for its link counts below, whatever it asks for: else the link would run out of credits.
+  if (header.origin < 0 || static_cast<std::size_t>(header.origin) >= origins_.size() + server_ways_.size()) {
     return "names an origin outside the job";
   }
   if (header.body_bytes != decoder.rest().size()) return "has a body of another length than it says";
   if (header.payload_bytes != payload_bytes) return "has a payload of another length than it says";
   if (header.charge < least_charge || header.charge > config_.window_bytes) return "has a wrong charge";
+  if (((header.flags & ~kCountedWrite) | header.unused) != 0) return "has flags that nobody knows";
   const bool from_rank = header.origin < launch_.size();
   if (from_rank && origins_[static_cast<std::size_t>(header.origin)].lost) return "comes after a payload that was lost";
   return nullptr;
@@ -36,10 +43,12 @@ void Server::on_message(const transport::Message& message) {
   const std::size_t bytes = message.payload.size();
   if (const char* fault = fault_of(message.header, bytes, charge_of_whole(bytes), header)) return drop(fault);
   if (header.origin >= launch_.size()) {
+    if (!is_way_of_server(header.origin, message.reply_path)) return drop(kOthersConnection);
     return execute_for_server(header, message.header.subspan(sizeof(RequestHeader)), message.payload);
   }
   Origin& origin = origins_[static_cast<std::size_t>(header.origin)];
-  origin.path = message.reply_path;
+  if (origin.path.handle != message.reply_path.handle && !bind(header.origin, message.reply_path)) [[unlikely]]
+    return drop(kOthersConnection);
   const ByteView body = message.header.subspan(sizeof(RequestHeader));
   execute_or_park(origin, handler_for(header, body, false), header, body, message.payload);
 }
@@ -61,7 +70,7 @@ const Handler& Server::handler_for(const RequestHeader& header, ByteView body, b
 void Server::execute_or_park(Origin& origin, const Handler& handler, const RequestHeader& header, ByteView body,
                              ByteView payload) {
   std::uint64_t resume = 0;
-  if (origin.parked.empty()) {
+  if (origin.parked.empty() && has_room_to_answer(origin, header)) {
     const Outcome outcome = execute(origin, handler, header, body, payload, resume);
     if (outcome != Outcome::retry) return settle(origin, handler, header, outcome);
     origin.retries = true;
@@ -83,7 +92,8 @@ Outcome Server::execute(Origin& origin, const Handler& handler, const RequestHea
   request.payload = payload;
   request.token = header.token;
   request.resume = resume;
-  const Outcome outcome = handler.run(request);
+  Outcome outcome = handler.run(request);
+  if (request.is_overdrawn()) outcome = Outcome::refused;
   resume = request.resume;
   if (outcome == Outcome::refused) tell_refusal(handler.name, header);
   return outcome;
@@ -106,15 +116,15 @@ void Server::execute_for_server(const RequestHeader& header, ByteView body, Byte
     void answer(ByteView, ByteView, transport::Completion) override {}  // a server asks for none
   };
   const Handler* handler = handlers_.find(header.handler);
-  const bool fits = handler != nullptr && !handler->answers && body.size() >= handler->least_body_bytes &&
-                    body.size() <= handler->most_body_bytes;
+  const bool fits = handler != nullptr && handler->from_servers && !handler->answers &&
+                    body.size() >= handler->least_body_bytes && body.size() <= handler->most_body_bytes;
   OneWay request;
   request.origin = Rank{header.origin};
   request.body = body;
   request.payload = payload;
   // `retry` is for accumulates, which servers do not send.
   if (!fits || handler->run(request) != Outcome::done) {
-    tell_refusal(handler != nullptr ? handler->name : "a message for nobody", header);
+    tell_refusal(handler != nullptr ? handler->name : "an unknown message", header);
   }
   if (header.handler >= kServerCountsHandler) [[unlikely]] {  // these take no credit
     if (header.handler == kServerCountsHandler) handled_.fetch_add(1, std::memory_order_relaxed);
@@ -136,18 +146,20 @@ void Server::settle(Origin& origin, const Handler& handler, const RequestHeader&
     if (header.token == 0) {
       ++origin.refused;
     } else {
-      reply(origin, ReplyCode::refused, header.token, origin.handled, origin.released, {}, {}, {});
+      reply(origin, ReplyCode::refused, header.token, kRequestCharge, origin.handled, origin.released, {}, {}, {});
     }
   }
   // A write whose sender wants to know at once when it is applied.
   const bool acknowledges = outcome == Outcome::done && !handler.answers && header.token != 0;
-  if (acknowledges) reply(origin, ReplyCode::answer, header.token, origin.handled, origin.released, {}, {}, {});
+  if (acknowledges) {
+    reply(origin, ReplyCode::answer, header.token, kRequestCharge, origin.handled, origin.released, {}, {}, {});
+  }
   if (origin.released - origin.reported_released >= report_from()) report_counts(origin);
 }
 
 void Server::answer_later(Rank to, std::uint64_t token, ByteView body) {
   Origin& origin = origins_[index(to)];
-  reply(origin, ReplyCode::answer, token, origin.handled, origin.released, body, {}, {});
+  reply(origin, ReplyCode::answer, token, kRequestCharge, origin.handled, origin.released, body, {}, {});
 }
 
 void Server::report_counts(Origin& origin) {
@@ -161,11 +173,11 @@ void Server::report_counts(Origin& origin) {
                                      if (due >= self.server->report_from()) self.server->report_counts(self);
                                    },
                                    &origin};
-  reply(origin, ReplyCode::counts, 0, origin.handled, origin.released, {}, {}, sent);
+  reply(origin, ReplyCode::counts, 0, 0, origin.handled, origin.released, {}, {}, sent);
 }
 
-void Server::reply(Origin& origin, ReplyCode code, std::uint64_t token, std::uint64_t handled, std::uint64_t released,
-                   ByteView body, ByteView payload, transport::Completion sent) {
+void Server::reply(Origin& origin, ReplyCode code, std::uint64_t token, std::uint32_t charge, std::uint64_t handled,
+                   std::uint64_t released, ByteView body, ByteView payload, transport::Completion sent) {
   ReplyHeader header;
   header.secret = launch_.job_secret();
   header.code = code;
@@ -180,11 +192,16 @@ void Server::reply(Origin& origin, ReplyCode code, std::uint64_t token, std::uin
   std::byte front[transport::kMaxHeaderBytes];
   std::memcpy(front, &header, sizeof header);
   if (!body.empty()) std::memcpy(front + sizeof header, body.data(), body.size());
-  const auto result = worker_->reply(origin.path, ByteView(front, sizeof header + body.size()), payload, sent);
+  spare_leaving_->origin = &origin;
+  spare_leaving_->charge = charge;
+  spare_leaving_->sent = sent;
+  const auto result =
+      worker_->reply(origin.path, ByteView(front, sizeof header + body.size()), payload, {answer_left, spare_leaving_});
+  if (result && *result == transport::Sent::pending) [[unlikely]]
+    return keep_leaving();
   // A reply that cannot be sent has a dead client behind it; whoever waits for `sent` is told now.
-  const bool over = !result || *result == transport::Sent::done;
   if (!result) base::log_debug("a reply could not be sent: {}", result.status().to_string());
-  if (over && sent.notify != nullptr) sent.notify(sent.context, result.status());
+  if (sent.notify != nullptr) sent.notify(sent.context, result.status());
 }
 
 }  // namespace grapnel::progress

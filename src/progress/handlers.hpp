@@ -38,7 +38,8 @@ class Request {
     return value;
   }
 
-  /// Answers the request, once, before `done`. `payload` stays untouched until `sent` (if any) is called or, where it
+  /// Answers the request, once, before `done`. An answer that the request's charge does not cover is not sent, and the
+  /// request counts as refused. `payload` stays untouched until `sent` (if any) is called or, where it
   /// is segment memory, as long as the segment lives. Longer than kMaxPayloadBytes it goes as bulk: the client has
   /// named a place of that length.
   virtual void answer(ByteView body, ByteView payload, transport::Completion sent = {}) = 0;

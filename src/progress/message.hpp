@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "grapnel/types.hpp"
 #include "transport/transport.hpp"
@@ -70,6 +71,9 @@ struct ReplyHeader {
 /// The most that a handler's own structure may take.
 inline constexpr std::size_t kMaxBodyBytes = transport::kMaxHeaderBytes - sizeof(ReplyHeader);
 static_assert(sizeof(RequestHeader) <= sizeof(ReplyHeader));
+static_assert(std::has_unique_object_representations_v<RequestHeader> &&
+                  std::has_unique_object_representations_v<ReplyHeader>,
+              "they travel: no byte that nobody writes");
 
 /// What every request takes from the window besides its data: bounds the number of small ones.
 inline constexpr std::uint32_t kRequestCharge = 512;

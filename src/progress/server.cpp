@@ -25,6 +25,7 @@ Server::Server(const base::Config& config, launch::Launch& launch, Waiting& wait
       waiting_(waiting),
       patience_(waiting.server_spin_ns(), 4 * waiting.server_spin_ns()),
       origins_(static_cast<std::size_t>(launch.size())),
+      server_ways_(launch.nodes().node_count()),
       links_(launch) {
   for (Origin& origin : origins_) origin.server = this;
   handlers_.add(kCountsHandler, {"counts", 0, 0, true, [](Request& request) {
@@ -189,7 +190,8 @@ bool Server::run_parked(Origin& origin) {
     if (next.bulk.handle != nullptr) {
       if (!start_landing(origin, next)) break;
     } else {
-      if (origin.started > 0) break;  // what is landing comes first
+      if (origin.started > 0) break;                        // what is landing comes first
+      if (!has_room_to_answer(origin, next.header)) break;  // goes on when an answer has left
       next.outcome = execute(origin, *next.handler, next.header, next.body, next.payload, next.resume);
       retries = next.outcome == Outcome::retry;
       if (retries) break;

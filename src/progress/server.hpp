@@ -10,11 +10,14 @@
 //     later ones queue behind it. Only bulk payloads that do not overlap land together, two at most, and they too are
 //     settled in order.
 //  2. `handled` of an origin counts executed requests, never goes back, and is reported with every reply.
-//  3. What an origin can make the server hold is bounded by its window: a request beyond it is dropped.
-//     Memory: ranks × GRAPNEL_WINDOW_BYTES at most, and nothing while no request is parked. A bulk payload stays with
-//     its sender until its turn has come and then goes where it belongs.
+//  3. What an origin can make the server hold is bounded by its window: a request beyond it is dropped, and one whose
+//     answer would be more than a window of answers that have not left is parked until some have. A charge that does
+//     not cover the answer is refused. Memory: a window of parked requests and a window of answers per rank at most,
+//     and nothing while none is parked and all have left. A bulk payload stays with its sender until its turn has come
+//     and then goes where it belongs.
 //  4. Besides answers there is at most one message of counts in flight per origin, so the server never waits for a
 //     client that waits for it. What it sends to other servers has credits of its own (server_links.hpp).
+//  5. A connection is one origin's, and a rank has one (admission.cpp).
 //
 // Threads: everything runs in the server's thread, which here and elsewhere means who has the server's turn: its own
 // thread or, while that sleeps, a stand-in (StandIn). Any thread: construction, `start`, `stop` (when no thread is in a
@@ -27,6 +30,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "base/config.hpp"
@@ -143,6 +147,7 @@ class Server final : public transport::MessageSink {
   struct Origin {
     transport::ReplyPath path;
     std::uint64_t handled = 0, released = 0, held = 0;  ///< `held`: charges of parked requests
+    std::uint64_t leaving = 0;                          ///< charges of requests whose answers have not left
     std::uint64_t reported_released = 0;
     std::uint64_t writes = 0;  ///< counted ones
     std::uint32_t refused = 0;
@@ -154,6 +159,18 @@ class Server final : public transport::MessageSink {
     Server* server = nullptr;
   };
   class Execution;
+  /// An answer on its way out. Kept for the next one.
+  struct Leaving {
+    Origin* origin = nullptr;
+    std::uint32_t charge = 0;
+    transport::Completion sent;
+    Leaving* next = nullptr;
+  };
+  /// The connections on which another node's server speaks.
+  struct ServerWays {
+    const void* first = nullptr;
+    const void* second = nullptr;
+  };
 
   Server(const base::Config& config, launch::Launch& launch, Waiting& waiting);
 
@@ -173,6 +190,15 @@ class Server final : public transport::MessageSink {
   /// The handler that the request names, or one that refuses what does not fit it.
   const Handler& handler_for(const RequestHeader& header, ByteView body, bool bulk) const;
   void drop(const char* fault);
+  /// Makes the connection this origin's; false where it is another's, or the origin has one. admission.cpp
+  bool bind(std::int32_t origin, transport::ReplyPath path);
+  bool is_way_of_server(std::int32_t origin, transport::ReplyPath path);
+  bool has_room_to_answer(const Origin& origin, const RequestHeader& header) const {
+    return origin.leaving + header.charge <= config_.window_bytes;
+  }
+  /// The spare one is of an answer that has not left: charged until it has, and another becomes the spare one.
+  [[gnu::cold]] void keep_leaving();
+  static void answer_left(void* leaving, const Status& outcome);
   void execute_for_server(const RequestHeader& header, ByteView body, ByteView payload);
   void execute_or_park(Origin& origin, const Handler& handler, const RequestHeader& header, ByteView body,
                        ByteView payload);
@@ -190,8 +216,9 @@ class Server final : public transport::MessageSink {
   /// Released charges that are worth a report. A client that waits for room has more than its window less the charge of
   /// one request outstanding, so all of it must not stay unreported (most_whole_bytes, message.hpp).
   std::uint64_t report_from() const { return config_.window_bytes / 2 - kRequestCharge; }
-  void reply(Origin& origin, ReplyCode code, std::uint64_t token, std::uint64_t handled, std::uint64_t released,
-             ByteView body, ByteView payload, transport::Completion sent);
+  /// `charge`: what the reply takes of its origin's window until it has left.
+  void reply(Origin& origin, ReplyCode code, std::uint64_t token, std::uint32_t charge, std::uint64_t handled,
+             std::uint64_t released, ByteView body, ByteView payload, transport::Completion sent);
 
   const base::Config config_;
   launch::Launch& launch_;
@@ -200,6 +227,11 @@ class Server final : public transport::MessageSink {
   Patience patience_;
   HandlerTable handlers_;
   std::vector<Origin> origins_;
+  std::vector<ServerWays> server_ways_;                      ///< by node
+  std::unordered_map<const void*, std::int32_t> origin_of_;  ///< by connection
+  std::deque<Leaving> leavings_;
+  Leaving* spare_leaving_ = &leavings_.emplace_back();  ///< of the answer that is about to leave
+  Leaving* free_leavings_ = nullptr;
   ServerLinks links_;
   std::unique_ptr<transport::Worker> worker_;  ///< goes before the origins: its last completions still find them
   std::size_t retrying_origins_ = 0;

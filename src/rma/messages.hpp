@@ -15,7 +15,10 @@
 // a vector message ends earlier, when its data and runs take half a window.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include "grapnel/element.hpp"
 #include "grapnel/shape.hpp"
@@ -46,6 +49,7 @@ struct Scale {
 struct Arithmetic {
   ElementType type{};
   Scale scale;
+  std::byte unused[7] = {};  ///< to the length that bodies would give it: what lies between members travels, too
 };
 
 struct ContiguousBody {
@@ -96,6 +100,16 @@ struct RmwBody {
   std::int64_t expected = 0;  ///< compare_and_swap only
 };
 
+/// What lies between a shape's levels and its counts travels, too, and would be whatever lay on the sender's stack.
+inline void clear_padding(Strided& shape) {
+  static_assert(offsetof(Strided, count) == 2 * sizeof(shape.levels));
+  std::memset(reinterpret_cast<std::byte*>(&shape) + sizeof shape.levels, 0, sizeof shape.levels);
+}
+
 static_assert(sizeof(StridedSignalBody) <= progress::kMaxBodyBytes);
+
+template <typename... Bodies>
+inline constexpr bool kNoPadding = (std::has_unique_object_representations_v<Bodies> && ...);
+static_assert(kNoPadding<ContiguousBody, AccumulateBody, VectorBody, PutSignalBody, LocateBody, RmwBody>);
 
 }  // namespace grapnel::rma

@@ -14,6 +14,7 @@ Status RemotePath::send_strided(NodeId node, Operation& operation, OperationKind
   const auto handler = kind == OperationKind::put ? kPutStridedHandler : kAccumulateStridedHandler;
   const auto total = static_cast<std::size_t>(local_shape.total_bytes());
   StridedSignalBody cut{body, signal != nullptr ? *signal : Signal{}};
+  clear_padding(cut.target.shape);
   for (std::size_t first = 0; first < total; first += chunk_bytes_) {
     const std::size_t bytes = std::min(total - first, chunk_bytes_);
     PackedSend* packed = take_packed(operation, bytes);
@@ -31,6 +32,7 @@ Status RemotePath::send_strided(NodeId node, Operation& operation, OperationKind
 
 Status RemotePath::get_strided(NodeId node, Operation& operation, StridedBody body, void* local,
                                const Strided& local_shape) {
+  clear_padding(body.shape);
   const auto total = static_cast<std::size_t>(local_shape.total_bytes());
   for (std::size_t first = 0; first < total; first += chunk_bytes_) {
     PendingGet* get = take_get(operation, std::min(total - first, chunk_bytes_));

@@ -16,7 +16,8 @@ namespace grapnel::runtime {
 namespace {
 
 constexpr std::size_t kMostLocks = 32, kMostNodes = 64, kMostRuns = 256;
-// Ranks of a machine that find their waits too long at one time report so far apart: the first report covers the others.
+// Ranks of a machine that find their waits too long at one time report so far apart: the first report covers the
+// others.
 constexpr std::uint64_t kApart_ns = 5 * base::kMillisecond_ns;
 constexpr std::uint64_t kMostApart = 400;
 // A rank that is between two sleeps of a wait is looked at again.

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <type_traits>
 
 #include "grapnel/types.hpp"
 #include "os/host.hpp"
@@ -32,7 +33,9 @@ struct Envelope {
   std::uint32_t total_bytes = 0;
   std::uint32_t offset = 0;  ///< of this letter in the message
   std::uint32_t bytes = 0;   ///< of this letter
+  std::uint32_t unused = 0;
 };
+static_assert(std::has_unique_object_representations_v<Envelope>, "it travels: no byte that nobody writes");
 
 inline constexpr std::size_t kLetterBytes = 4096;
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/codec.hpp"
+#include "base/log.hpp"
 #include "base/units.hpp"
 #include "sync/messages.hpp"
 
@@ -41,7 +42,8 @@ Letters::Letters(launch::Launch& launch, progress::Waiting& waiting, progress::C
       client_(client),
       place_(launch::places_in_nodes(launch.nodes())),
       inboxes_(carve_inboxes(launch, waiting.host())),
-      mine_(inbox_of(launch.rank())) {}
+      mine_(inbox_of(launch.rank())),
+      kept_of_(static_cast<std::size_t>(launch.size())) {}
 
 void Letters::add_handlers(progress::HandlerTable& table) {
   table.add(kLetterHandler, {"letter", sizeof(LetterBody), sizeof(LetterBody), false,
@@ -56,7 +58,8 @@ progress::Outcome Letters::deliver(progress::Request& request) {
   const bool sound = to < node_of.size() && node_of[to] == launch_.node() && envelope.bytes <= kLetterBytes &&
                      envelope.bytes == request.payload.size() && envelope.total_bytes <= kMostBytes &&
                      envelope.offset <= envelope.total_bytes &&
-                     envelope.bytes <= envelope.total_bytes - envelope.offset && Rank{envelope.from} == request.origin;
+                     envelope.bytes <= envelope.total_bytes - envelope.offset &&
+                     (envelope.bytes > 0 || envelope.total_bytes == 0) && Rank{envelope.from} == request.origin;
   if (!sound) return progress::Outcome::refused;
   return inbox_of(Rank{body.to}).put(envelope, request.payload) ? progress::Outcome::done : progress::Outcome::retry;
 }
@@ -102,7 +105,7 @@ Status Letters::send_local(Rank to, const Envelope& envelope, ByteView content) 
 
 Status Letters::send_away(Rank to, const Envelope& envelope, ByteView content, bool acknowledged) {
   const NodeId node = launch_.nodes().node_of[index(to)];
-  const LetterBody body{static_cast<std::int32_t>(index(to)), envelope};
+  const LetterBody body{static_cast<std::int32_t>(index(to)), 0, envelope};
   progress::Order order;
   order.handler = kLetterHandler;
   order.body = base::bytes_of(body);
@@ -129,15 +132,37 @@ Status Letters::send_away(Rank to, const Envelope& envelope, ByteView content, b
 void Letters::collect() {
   while (auto letter = mine_.take()) {
     const Envelope& envelope = letter->envelope;
-    Message& message = messages_[{{envelope.group, envelope.sequence, envelope.step}, Rank{envelope.from}}];
-    // By what came, and not by what was promised: the latter is a stranger's word where it came from outside.
-    message.total_bytes = envelope.total_bytes;
-    message.content.resize(std::max<std::size_t>(message.content.size(), envelope.offset + envelope.bytes));
-    // The server has checked what came from outside; on the node everybody is one of ours.
-    std::copy(letter->content.begin(), letter->content.end(),
-              message.content.begin() + static_cast<std::ptrdiff_t>(envelope.offset));
-    message.arrived += envelope.bytes;
+    const Name name{{envelope.group, envelope.sequence, envelope.step}, Rank{envelope.from}};
+    auto found = messages_.find(name);
+    if (found == messages_.end()) {
+      if (envelope.offset != 0) {
+        base::log_warn("dropped a letter of rank {} whose beginning never came", envelope.from);
+        continue;
+      }
+      found = messages_.try_emplace(name).first;
+      found->second.total_bytes = envelope.total_bytes;
+      if (++kept_of_[index(name.from)] > kMostKept) {
+        launch_.abort(1, fmt::format("rank {} has sent {} messages for collective calls of groups in which rank {} "
+                                     "does not take part; no program of this version does",
+                                     envelope.from, kMostKept, index(launch_.rank())));
+      }
+    }
+    add(found->second, *letter);
   }
+}
+
+// The letters of a message come in their order. By what came, and not by what was promised, grows what is kept.
+void Letters::add(Message& message, const Letter& letter) {
+  const Envelope& envelope = letter.envelope;
+  if (envelope.offset != message.content.size() || envelope.total_bytes != message.total_bytes ||
+      (message.complete() && message.begun)) {
+    launch_.abort(1, fmt::format("rank {} has sent bytes from {} of a message of {} bytes to rank {}, which has {} of "
+                                 "{}; no program of this version does",
+                                 envelope.from, envelope.offset, envelope.total_bytes, index(launch_.rank()),
+                                 message.content.size(), message.total_bytes));
+  }
+  message.begun = true;
+  message.content.insert(message.content.end(), letter.content.begin(), letter.content.end());
 }
 
 Result<Bytes> Letters::receive(Rank from, const Subject& subject) {
@@ -154,6 +179,7 @@ Result<Bytes> Letters::receive(Rank from, const Subject& subject) {
         return progress::WaitSubject{progress::WaitKind::message, "allgather", {index(from)}};
       }));
   Bytes content = std::move(found->second.content);
+  --kept_of_[index(from)];
   messages_.erase(found);
   return content;
 }

@@ -41,6 +41,8 @@ class Letters {
  public:
   /// Longer messages are a mistake of ours, or a stranger's.
   static constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+  /// Messages of one sender that wait for a call of their receiver: far more than calls can be apart.
+  static constexpr std::uint32_t kMostKept = 8192;
 
   /// Collective in the order of carving. `client` is null in a job of one node.
   Letters(launch::Launch& launch, progress::Waiting& waiting, progress::Client* client);
@@ -62,8 +64,9 @@ class Letters {
   };
   struct Message {
     Bytes content;
-    std::size_t total_bytes = 0, arrived = 0;
-    bool complete() const { return arrived == total_bytes; }
+    std::size_t total_bytes = 0;
+    bool begun = false;
+    bool complete() const { return content.size() == total_bytes; }
   };
 
   Inbox& inbox_of(Rank local) { return inboxes_[place_[index(local)]]; }
@@ -72,6 +75,7 @@ class Letters {
   Status send_away(Rank to, const Envelope& envelope, ByteView content, bool acknowledged);
   /// Empties my inbox into `messages_`.
   void collect();
+  void add(Message& message, const Letter& letter);
 
   launch::Launch& launch_;
   progress::Waiting& waiting_;
@@ -79,8 +83,9 @@ class Letters {
   std::vector<std::size_t> place_;  ///< by rank: which inbox of its node is its
   std::vector<Inbox> inboxes_;      ///< of the node's ranks
   Inbox& mine_;
-  std::map<Name, Message> messages_;  ///< that came before they were asked for, or in part
-  std::uint32_t unacknowledged_ = 0;  ///< a member, so that late answers find it
+  std::map<Name, Message> messages_;    ///< that came before they were asked for, or in part
+  std::vector<std::uint32_t> kept_of_;  ///< messages, by sender
+  std::uint32_t unacknowledged_ = 0;    ///< a member, so that late answers find it
 };
 
 }  // namespace grapnel::sync

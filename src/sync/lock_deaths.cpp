@@ -21,6 +21,7 @@ constexpr std::uint64_t kTellOthersFor_ns = 20 * base::kMillisecond_ns;
 
 // Of more locks than this their number has to do: whoever holds hundreds would bury what else is said.
 constexpr std::size_t kMostTold = 8;
+constexpr std::uint32_t kMostHeard = 8 * kMostTold;
 
 }  // namespace
 
@@ -127,10 +128,11 @@ void Set::let_other_nodes_tell(const LockId& lock, Rank dead, bool as_server, st
 }
 
 // The server's thread; says it to nobody else.
-bool Set::hear_of_death(const LockId& lock, const LockBody& body) {
+bool Set::hear_of_death(const LockId& lock, const LockBody& body, const Speaker& from) {
   if (body.me >= ranks_) return false;
   const Rank dead{static_cast<int>(body.me)};
-  if (ground_.node_of(dead) == ground_.my_node) return false;
+  if (ground_.node_of(dead) == ground_.my_node || ground_.node_of(dead) != from.node) return false;
+  if (++deaths_heard_ > kMostHeard) return false;
   tell_of(lock, dead, true, true);
   return true;
 }

@@ -299,11 +299,28 @@ Result<Bytes> Set::successor_payload(int lock_index, Rank home) {
 
 // ---- what others say
 
-bool Set::hear(const LockBody& body, ByteView payload, Voice voice) {
+namespace {
+
+bool is_for_home(Verb verb) {
+  switch (verb) {
+    case Verb::cancel:
+    case Verb::free:
+    case Verb::look:
+    case Verb::want_shared:
+    case Verb::want_sole:
+    case Verb::give_back: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+bool Set::hear(const LockBody& body, ByteView payload, const Speaker& from) {
   LockId lock;
   if (!name(body.index, Rank(body.home), lock) || payload.size() > kMostLockPayload) return false;
-  if (body.verb == Verb::died) return hear_of_death(lock, body);
-  return algorithm_->hear(lock, body, payload, voice);
+  if (body.verb == Verb::died) return hear_of_death(lock, body, from);
+  if (is_for_home(body.verb) && !ground_.at_home(lock)) return false;
+  return algorithm_->hear(lock, body, payload, from);
 }
 
 progress::Outcome Set::answer(const LockBody& body, ByteView payload, progress::Request& request) {

@@ -79,14 +79,15 @@ class Set {
 
   /// Locks that this rank holds or has asked for; for destruction.
   bool any_taken() const;
-  /// Appends the locks that this rank holds, at most until there are `most`; answers how many more it holds. Any thread.
+  /// Appends the locks that this rank holds, at most until there are `most`; answers how many more it holds. Any
+  /// thread.
   std::size_t add_held(std::vector<HeldLock>& held, std::size_t most) const;
 
   /// Tells of every lock that the dead rank holds as far as this node knows, and who waits for it; the other nodes tell
   /// who waits there. The server's thread knows the queues of its homes, too.
   void tell_what_is_held_by(Rank dead, bool as_server);
 
-  bool hear(const LockBody& body, ByteView payload, Voice voice);
+  bool hear(const LockBody& body, ByteView payload, const Speaker& from);
   progress::Outcome answer(const LockBody& body, ByteView payload, progress::Request& request);
 
  private:
@@ -157,9 +158,10 @@ class Set {
   bool holds(Rank rank, std::size_t ordinal) const;
   bool tell_of(const LockId& lock, Rank dead, bool held, bool as_server);
   void let_other_nodes_tell(const LockId& lock, Rank dead, bool as_server, std::uint64_t until_ns);
-  bool hear_of_death(const LockId& lock, const LockBody& body);
+  bool hear_of_death(const LockId& lock, const LockBody& body, const Speaker& from);
 
   const std::uint32_t number_;
+  std::uint32_t deaths_heard_ = 0;  ///< the server's thread only
   const std::size_t ranks_;
   Ground ground_;
   std::unique_ptr<Algorithm> algorithm_;

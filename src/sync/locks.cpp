@@ -142,7 +142,11 @@ progress::Outcome Locks::on_tell(progress::Request& request) {
   const std::shared_lock lock(mutex_);
   const auto set = find(body.set);
   if (set == nullptr) return progress::Outcome::done;  // said before the set was destroyed, and of no use any more
-  const bool sound = set->hear(body, request.body.subspan(sizeof body), locks::Voice::server);
+  const int server = static_cast<int>(request.origin) - launch_.size();
+  const auto from = server >= 0 ? locks::Speaker{locks::Voice::server, NodeId{server}}
+                                : locks::Speaker{locks::Voice::server, launch_.nodes().node_of[index(request.origin)],
+                                                 request.origin};
+  const bool sound = set->hear(body, request.body.subspan(sizeof body), from);
   return sound ? progress::Outcome::done : progress::Outcome::refused;
 }
 

@@ -16,8 +16,10 @@ inline constexpr progress::HandlerId kNotifyHandler = 48;
 /// A letter for the inbox of a rank of the server's node; the payload is its content.
 struct LetterBody {
   std::int32_t to = 0;
+  std::uint32_t unused = 0;  ///< what lies between the two would travel as it lay in memory
   Envelope envelope;
 };
+static_assert(sizeof(LetterBody) == 2 * sizeof(std::int32_t) + sizeof(Envelope));
 
 struct NotifyBody {
   std::int32_t target = 0;

@@ -54,7 +54,7 @@ WORLD_TEST_ON(Refusal, SenselessRequestsTouchNothing, (std::vector<Shape>{{3, 2}
     Faulty faulty(g);
     const sync::Envelope sound{1, 1, me, 1, 100, 0, 100};
     const auto letter = [&](int to, auto change) {
-      sync::LetterBody body{to, sound};
+      sync::LetterBody body{to, 0, sound};
       change(body.envelope);
       faulty.send(sync::kLetterHandler, body, 100);
     };
@@ -64,7 +64,7 @@ WORLD_TEST_ON(Refusal, SenselessRequestsTouchNothing, (std::vector<Shape>{{3, 2}
     letter(0, [](sync::Envelope& e) { e.offset = 1; });
     letter(0, [](sync::Envelope& e) { e.offset = UINT32_MAX - 50; });
     letter(0, [](sync::Envelope& e) { e.total_bytes = UINT32_MAX; });
-    faulty.send(sync::kLetterHandler, sync::LetterBody{0, {1, 1, me, 1, 5000, 0, 5000}}, 5000);
+    faulty.send(sync::kLetterHandler, sync::LetterBody{0, 0, {1, 1, me, 1, 5000, 0, 5000}}, 5000);
     for (const int target : {-1, me, g.size(), INT32_MIN})
       faulty.send(sync::kNotifyHandler, sync::NotifyBody{target}, 0);
     const auto there = reinterpret_cast<std::uint64_t>(memory->on(Rank{0}));

@@ -5,7 +5,8 @@
 
 namespace grapnel::tool {
 
-/// Of the job of which `process` is a launcher or a rank; 0: the user's jobs on this machine. The answer is the exit code.
+/// Of the job of which `process` is a launcher or a rank; 0: the user's jobs on this machine. The answer is the exit
+/// code.
 int status(int process);
 
 /// The same as text, for the launcher `process`; a sentence where no rank has joined.

@@ -15,7 +15,8 @@
 
 namespace grapnel::armci {
 
-/// Collective over a core group, in the public `call`. All members' puts and accumulates are complete, and all have arrived.
+/// Collective over a core group, in the public `call`. All members' puts and accumulates are complete, and all have
+/// arrived.
 Status run_barrier(const char* call, Job& job, const Group& group);
 
 /// `run_barrier` at the beginning of a call in which the ranks agree by the core: MPI goes on until all are there.

@@ -1,7 +1,8 @@
 // The dissemination: a barrier between nodes that sums up what they carry. See schedule.hpp.
+#include <fmt/format.h>
+
 #include <utility>
 
-#include "base/check.hpp"
 #include "sync/barrier/meeting.hpp"
 
 namespace grapnel::sync {
@@ -69,8 +70,10 @@ void Meeting::add(Sum& sum, const Tally& tally, ByteView payload) const {
     sum.payload.assign(payload.begin(), payload.end());
   } else {
     combine_(sum.payload, payload);
-    GRAPNEL_CHECK(sum.payload.size() <= kMostBarrierPayload, "a barrier's payloads join to {} bytes, {} at most",
-                  sum.payload.size(), kMostBarrierPayload);
+    if (sum.payload.size() > kMostBarrierPayload) {
+      hall_.give_up(group_, fmt::format("its payloads join to {} bytes, and {} is the most", sum.payload.size(),
+                                        kMostBarrierPayload));
+    }
   }
 }
 

@@ -42,7 +42,7 @@ bool Meeting::gather_sums() {
   for (; round_ < place.children.size(); ++round_) {
     const Message* came = find(kUp, place.children[round_].first);
     if (came == nullptr) return false;
-    add(large_, came->body.large, came->payload);
+    add(large_, came->body.large, large_part(*came));
   }
   const auto tell = [this](std::uint32_t node, std::uint32_t direction) {
     BarrierBody message = body(direction);
@@ -53,7 +53,8 @@ bool Meeting::gather_sums() {
     if (!std::exchange(sent_, true)) tell(place.parent, kUp);
     const Message* came = find(kDown, place.parent);
     if (came == nullptr) return false;
-    large_ = {came->body.large, came->payload};
+    const ByteView theirs = large_part(*came);
+    large_ = {came->body.large, Bytes(theirs.begin(), theirs.end())};
   }
   for (const Run& child : place.children) tell(child.first, kDown);
   return true;

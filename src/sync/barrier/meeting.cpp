@@ -1,8 +1,9 @@
 #include "sync/barrier/meeting.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
-#include "base/check.hpp"
 #include "sync/barrier/words.hpp"
 
 namespace grapnel::sync {
@@ -14,32 +15,43 @@ void Meeting::launch(const Roster& roster, BarrierPlan plan, const Tally& tally,
   payload_ = std::move(payload);
   combine_ = combine;
   carries_ = true;
+  // What came before the group was known here.
+  std::erase_if(inbox_, [&](const auto& entry) {
+    const auto& [tag, message] = entry;
+    return !is_due(roster, std::get<NodeId>(tag), message.body, message.payload.size());
+  });
+  if (doubled_) hall_.give_up(group_, fmt::format("the server of node {} sent a message twice", index(*doubled_)));
   const bool fenced = plan == BarrierPlan::serial || plan == BarrierPlan::few;
   enter(fenced || plan == BarrierPlan::clean ? BarrierStage::first : BarrierStage::counts);
 }
 
-bool Meeting::take(const BarrierBody& body, ByteView payload) {
+bool Meeting::take(NodeId from, const BarrierBody& body, ByteView payload) {
   if (body.stage == BarrierStage::first || body.stage == BarrierStage::last) {
     const std::size_t small = body.small_bytes, both = payload.size(), most = PayloadArea::kMostBytes;
     if (small > both || small > most || both - small > most) return false;
   } else if (body.stage != BarrierStage::counts || payload.size() % sizeof(std::uint64_t) != 0) {
     return false;
   }
-  return inbox_.emplace(Tag{body.stage, body.round, body.from}, Message{body, Bytes(payload.begin(), payload.end())})
-      .second;
+  const auto [place, is_new] = inbox_.try_emplace(Tag{body.stage, body.round, from});
+  if (is_new) {
+    place->second = {body, Bytes(payload.begin(), payload.end())};
+    return true;
+  }
+  doubled_ = from;
+  if (launched()) hall_.give_up(group_, fmt::format("the server of node {} sent a message twice", index(from)));
+  return false;
 }
 
 const Meeting::Message* Meeting::find(std::uint32_t round, std::uint32_t from) const {
-  const auto found = inbox_.find({stage_, round, from % roster_->size()});
+  const auto found = inbox_.find({stage_, round, node_at(from)});
   return found == inbox_.end() ? nullptr : &found->second;
 }
 
 const Meeting::Message* Meeting::find(std::uint32_t round, std::uint32_t from, std::size_t numbers) const {
   const Message* came = find(round, from);
-  if (came != nullptr) {
-    GRAPNEL_CHECK(came->payload.size() == numbers * sizeof(std::uint64_t),
-                  "in a barrier node {} tells {} bytes of counts where {} numbers were due", index(node_at(from)),
-                  came->payload.size(), numbers);
+  if (came != nullptr && came->payload.size() != numbers * sizeof(std::uint64_t)) {
+    hall_.give_up(group_, fmt::format("the server of node {} sent {} bytes of counts where {} numbers were due",
+                                      index(node_at(from)), came->payload.size(), numbers));
   }
   return came;
 }

@@ -21,7 +21,9 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -49,6 +51,9 @@ struct Roster {
   std::uint32_t size() const { return static_cast<std::uint32_t>(nodes.size()); }
 };
 
+/// Whether some plan has the server of that node send such a message to this one. due.cpp
+bool is_due(const Roster& roster, NodeId from, const BarrierBody& body, std::size_t payload_bytes);
+
 /// What a meeting needs of the server around it.
 class MeetingHall {
  public:
@@ -59,6 +64,8 @@ class MeetingHall {
   virtual std::uint64_t applied(const Roster& roster) const = 0;
   /// Requests that this node's server has refused so far.
   virtual std::uint64_t refused() const = 0;
+  /// Ends the job: of a barrier of this group came what cannot be, and its members would wait for ever or leave early.
+  [[noreturn]] virtual void give_up(std::uint64_t group, const std::string& why) const = 0;
 
  protected:
   ~MeetingHall() = default;
@@ -73,8 +80,12 @@ class Meeting {
   bool launched() const { return roster_ != nullptr; }
   const Roster& roster() const { return *roster_; }
 
-  /// Keeps a message; false for one that nobody sends.
-  bool take(const BarrierBody& body, ByteView payload);
+  /// Keeps a message of that node's server; false for one that nobody sends. A second one in the place of another ends
+  /// the job once the group is known.
+  bool take(NodeId from, const BarrierBody& body, ByteView payload);
+  /// What came before a rank of this node had named its group: who opened it, and how many bytes came from whom.
+  std::optional<NodeId> opened_by;
+  std::map<NodeId, std::size_t> early_bytes;
 
   /// Goes as far as it can; true when it is over.
   bool proceed();
@@ -92,12 +103,16 @@ class Meeting {
     BarrierBody body;
     Bytes payload;
   };
-  using Tag = std::tuple<BarrierStage, std::uint32_t, std::uint32_t>;  ///< stage, round, place of the sender
+  using Tag = std::tuple<BarrierStage, std::uint32_t, NodeId>;  ///< stage, round, sender
 
   /// Null while it has not come.
   const Message* find(std::uint32_t round, std::uint32_t from) const;
   /// The same for a message of so many `numbers` of writes, which it must have.
   const Message* find(std::uint32_t round, std::uint32_t from, std::size_t numbers) const;
+  /// `take` has looked at both lengths.
+  static ByteView large_part(const Message& message) {
+    return ByteView(message.payload).subspan(message.body.small_bytes);
+  }
   NodeId node_at(std::uint32_t place) const { return roster_->nodes[place % roster_->size()]; }
   BarrierBody body(std::uint32_t round) const;
   void enter(BarrierStage stage);
@@ -124,6 +139,7 @@ class Meeting {
   const std::uint64_t group_;
   const std::uint32_t count_;
   std::map<Tag, Message> inbox_;
+  std::optional<NodeId> doubled_;  ///< sent two messages in one place
   const Roster* roster_ = nullptr;
   BarrierPlan plan_{};
   Combine combine_ = nullptr;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "progress/message.hpp"
 #include "sync/barrier/plan.hpp"
@@ -42,5 +43,9 @@ struct BarrierGroupBody {
   std::uint32_t entry = 0;  ///< its place in node memory
   std::uint32_t ends = 0;   ///< 1: the group is released
 };
+
+static_assert(std::has_unique_object_representations_v<BarrierBody> &&
+                  std::has_unique_object_representations_v<BarrierGroupBody>,
+              "they travel: no byte that nobody writes");
 
 }  // namespace grapnel::sync

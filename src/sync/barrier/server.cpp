@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/check.hpp"
 #include "base/codec.hpp"
@@ -56,7 +57,8 @@ BarrierServer::BarrierServer(const base::Config& config, launch::Launch& launch,
       words_(words),
       combines_(combines),
       processors_(static_cast<std::uint32_t>(waiting.host().processors())),
-      terms_{static_cast<std::uint32_t>(launch.nodes().node_count()), config.barrier_fanout, config.fence_window} {}
+      terms_{static_cast<std::uint32_t>(launch.nodes().node_count()), config.barrier_fanout, config.fence_window},
+      shares_(launch.nodes().node_count()) {}
 
 void BarrierServer::add_to_server() {
   server_.handlers().add(kBarrierHandler, {"barrier", sizeof(BarrierBody), sizeof(BarrierBody), false,
@@ -68,31 +70,94 @@ void BarrierServer::add_to_server() {
 }
 
 void BarrierServer::add_group(std::uint64_t group, std::vector<Rank> members, std::uint32_t entry) {
-  rosters_.insert_or_assign(group, make_roster(launch_, std::move(members), entry, terms_.fanout));
+  if (members.size() == static_cast<std::size_t>(launch_.size())) world_ = group;
+  const auto placed = rosters_.insert_or_assign(group, make_roster(launch_, std::move(members), entry, terms_.fanout));
+  check_shares_of(placed.first->second);
 }
 
 // ---- what comes ----
 
 progress::Outcome BarrierServer::on_message(progress::Request& request) {
   const auto body = request.body_as<BarrierBody>();
-  const bool from_server = static_cast<int>(request.origin) >= launch_.size();
-  if (!from_server || body.from >= launch_.nodes().node_count()) return progress::Outcome::refused;
+  const int sender = static_cast<int>(request.origin) - launch_.size();
+  if (sender < 0 || body.unused != 0) return progress::Outcome::refused;
+  const NodeId from{sender};
   const Name name(body.group, body.count);
-  // A group that nobody here has named yet may be one that a rank is about to name. Of each at most two are under way.
-  const bool known = meetings_.find(name) != meetings_.end();
-  if (!known && meetings_.size() >= 2 * std::size_t{BarrierWords::kEntries}) return progress::Outcome::refused;
-  if (!meeting(name).take(body, request.payload)) return progress::Outcome::refused;
+  const auto roster = rosters_.find(body.group);
+  if (roster == rosters_.end()) return keep_early(from, name, body, request.payload);
+  if (!is_due(roster->second, from, body, request.payload.size())) return progress::Outcome::refused;
+  // Who is here may be one barrier ahead, and is behind by none: its part of one that is over was awaited.
+  const BarrierEntry& entry = words_.entry(roster->second.entry);
+  const std::uint32_t done = BarrierWords::count(entry.gate.load(std::memory_order_relaxed));  // only we count it up
+  if (body.count == done && done != 0) {
+    give_up(body.group, fmt::format("the server of node {} sent a message for the one before, which is over", sender));
+  }
+  const std::uint32_t ahead = (body.count - done) & BarrierWords::kCountMask;
+  if (body.count > BarrierWords::kCountMask || ahead < 1 || ahead > 2) return progress::Outcome::refused;
+  if (!meeting(name).take(from, body, request.payload)) return progress::Outcome::refused;
   note_move(name);
   return progress::Outcome::done;
+}
+
+// The group may be one that a rank is about to name. Of each at most two barriers are under way, so this many are a
+// share that no server needs more of.
+progress::Outcome BarrierServer::keep_early(NodeId from, const Name& name, const BarrierBody& body, ByteView payload) {
+  if (body.from >= launch_.nodes().node_count()) return progress::Outcome::refused;
+  Share& share = shares_[index(from)];
+  const bool opens = meetings_.find(name) == meetings_.end();
+  if ((opens && share.meetings >= kShareMeetings) || share.bytes + payload.size() > kShareBytes) {
+    share.overrun = true;
+    return progress::Outcome::refused;
+  }
+  Meeting& early = meeting(name);
+  const bool kept = early.take(from, body, payload);
+  if (kept) {
+    share.bytes += payload.size();
+    early.early_bytes[from] += payload.size();
+  }
+  if (opens && kept) {
+    early.opened_by = from;
+    ++share.meetings;
+  } else if (opens) {
+    meetings_.erase(name);
+  }
+  return kept ? progress::Outcome::done : progress::Outcome::refused;
+}
+
+void BarrierServer::give_share_back(Meeting& meeting) {
+  if (!meeting.opened_by) return;
+  --shares_[index(*meeting.opened_by)].meetings;
+  for (const auto& [from, bytes] : meeting.early_bytes) shares_[index(from)].bytes -= bytes;
+  meeting.opened_by.reset();
+}
+
+// Part of what it waits for may have been refused.
+void BarrierServer::check_shares_of(const Roster& roster) const {
+  for (const NodeId node : roster.nodes) {
+    if (!shares_[index(node)].overrun) continue;
+    launch_.abort(1, fmt::format("the server of node {} sent messages for barriers of more than {} groups that no rank "
+                                 "of node {} had named, or more than {} MiB of them; no program of this version does",
+                                 index(node), kShareMeetings / 2, index(launch_.node()), kShareBytes / base::kMiB));
+  }
+}
+
+void BarrierServer::give_up(std::uint64_t group, const std::string& why) const {
+  const auto found = rosters_.find(group);
+  const std::size_t members = found == rosters_.end() ? 0 : found->second.members.size();
+  launch_.abort(1, fmt::format("in a barrier of {} ranks {}, which no program of this version does", members, why));
+  std::abort();  // not reached; gcc does not see it
 }
 
 progress::Outcome BarrierServer::on_group(progress::Request& request) {
   const auto body = request.body_as<BarrierGroupBody>();
   const bool local = launch_.nodes().node_of[index(request.origin)] == launch_.node();
   const auto size = static_cast<std::size_t>(launch_.size());
-  if (!local || body.entry >= BarrierWords::kEntries || request.payload.size() != (size + 7) / 8) {
+  if (!local || body.entry >= BarrierWords::kEntries || body.ends > 1 || request.payload.size() != (size + 7) / 8) {
     return progress::Outcome::refused;
   }
+  // A rank says it under the lock of the table of entries: as the first that holds the entry, or as the last.
+  const BarrierEntry& entry = words_.entry(body.entry);
+  if (entry.key != body.group || entry.references != body.ends) return progress::Outcome::refused;
   std::vector<Rank> members;
   for (std::size_t rank = 0; rank < size; ++rank) {
     const auto byte = std::to_integer<unsigned>(request.payload[rank / 8]);
@@ -102,6 +167,8 @@ progress::Outcome BarrierServer::on_group(progress::Request& request) {
   const auto found = rosters_.find(body.group);
   // The key is a hash: two lists of members with the same one must not meet in one barrier.
   if (found != rosters_.end() && found->second.members != members) return progress::Outcome::refused;
+  // Its meetings look at the roster until they are over.
+  if (found != rosters_.end() && (body.group == world_ || is_under_way(body.group))) return progress::Outcome::refused;
   if (body.ends != 0) {
     rosters_.erase(body.group);
   } else if (found == rosters_.end()) {
@@ -111,6 +178,13 @@ progress::Outcome BarrierServer::on_group(progress::Request& request) {
   }
   request.answer({}, {});
   return progress::Outcome::done;
+}
+
+bool BarrierServer::is_under_way(std::uint64_t group) const {
+  for (auto one = meetings_.lower_bound({group, 0}); one != meetings_.end() && one->first.first == group; ++one) {
+    if (one->second.launched()) return true;
+  }
+  return false;
 }
 
 bool BarrierServer::look() {
@@ -144,7 +218,9 @@ void BarrierServer::launch_meeting(std::uint32_t number) {
   const std::uint32_t done = BarrierWords::count(entry.gate.load(std::memory_order_relaxed));  // only we count it up
   const Name name(entry.key, (done + 1) & BarrierWords::kCountMask);
   const auto roster = rosters_.find(entry.key);
-  GRAPNEL_CHECK(roster != rosters_.end(), "a barrier of an unknown group");
+  if (roster == rosters_.end() || roster->second.entry != number) {
+    launch_.abort(1, "the ranks of this node have arrived at a barrier of a group that its server was told has ended");
+  }
   Tally tally;
   tally.dirty = entry.dirty.load(std::memory_order_relaxed);  // ordered by the launch
   tally.most_dirty = entry.most_dirty.load(std::memory_order_relaxed);
@@ -160,7 +236,9 @@ void BarrierServer::launch_meeting(std::uint32_t number) {
     payload.assign(joined.begin(), joined.end());
   }
   const auto plan = static_cast<BarrierPlan>(entry.plan.load(std::memory_order_relaxed));
-  meeting(name).launch(roster->second, plan, tally, std::move(payload), combines_.find(combine));
+  Meeting& launched = meeting(name);
+  give_share_back(launched);
+  launched.launch(roster->second, plan, tally, std::move(payload), combines_.find(combine));
   note_move(name);
 }
 

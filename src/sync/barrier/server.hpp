@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/config.hpp"
+#include "base/units.hpp"
 #include "launch/launch.hpp"
 #include "progress/server.hpp"
 #include "progress/waiting.hpp"
@@ -59,7 +60,19 @@ class BarrierServer final : MeetingHall {
  private:
   using Name = std::pair<std::uint64_t, std::uint32_t>;  ///< group, count
 
+  /// What another server has sent for groups that no rank of this node has named.
+  struct Share {
+    std::size_t meetings = 0, bytes = 0;
+    bool overrun = false;  ///< some of it was refused, so that a barrier might wait for it
+  };
+  static constexpr std::size_t kShareMeetings = 2 * std::size_t{BarrierWords::kEntries};
+  static constexpr std::size_t kShareBytes = 16 * base::kMiB;
+
   bool look();
+  progress::Outcome keep_early(NodeId from, const Name& name, const BarrierBody& body, ByteView payload);
+  void give_share_back(Meeting& meeting);
+  void check_shares_of(const Roster& roster) const;
+  bool is_under_way(std::uint64_t group) const;
   void launch_meeting(std::uint32_t entry);
   void proceed(const Name& name);
   void end(const Name& name, Meeting& meeting);
@@ -72,6 +85,7 @@ class BarrierServer final : MeetingHall {
   std::uint64_t issued(const Roster& roster, NodeId node) const override;
   std::uint64_t applied(const Roster& roster) const override;
   std::uint64_t refused() const override;
+  [[noreturn]] void give_up(std::uint64_t group, const std::string& why) const override;
 
   launch::Launch& launch_;
   progress::Waiting& waiting_;
@@ -82,6 +96,8 @@ class BarrierServer final : MeetingHall {
   const std::uint32_t processors_;  ///< of the machine
   const Terms terms_;               ///< of a group of all nodes
   std::map<std::uint64_t, Roster> rosters_;
+  std::uint64_t world_ = 0;    ///< the group of all ranks, which is never released
+  std::vector<Share> shares_;  ///< by node
   std::map<Name, Meeting> meetings_;
   std::vector<Name> moved_;   ///< got a message since they were looked at
   std::vector<Name> moving_;  ///< are looked at; kept for its memory

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "grapnel/status.hpp"
@@ -21,6 +22,13 @@ namespace grapnel::sync::locks {
 
 /// Who speaks: a rank through its client, or the node's server.
 enum class Voice { rank, server };
+
+/// The same of what was heard, and whose it is: as the connection says, not the message.
+struct Speaker {
+  Voice voice;
+  NodeId node;
+  std::optional<Rank> rank = std::nullopt;  ///< none: the node's server
+};
 
 /// What a server's answer leaves for the one who asked. Any thread of the rank may be the one that takes the reply: the
 /// rest is written before `arrived` is stored (release) and read after it was seen (acquire).
@@ -103,9 +111,10 @@ class Algorithm {
   /// What the next one in the queue sent with its enqueue, as far as it is known here; for holders.
   virtual Bytes successor_payload(const LockId&) { return {}; }
 
-  /// What another rank or server says of the lock; never waits. False: nobody of ours says this, or sending on failed,
-  /// which ends the job.
-  virtual bool hear(const LockId& lock, const LockBody& body, ByteView payload, Voice voice) = 0;
+  /// What another rank or server says of the lock; never waits. False: no program of this version says it, and nothing
+  /// was done. What has the form of a right message and contradicts the lock's state ends the job (Ground::give_up):
+  /// the lock would be held by two, or by none. What the home alone is told comes only to the home.
+  virtual bool hear(const LockId& lock, const LockBody& body, ByteView payload, const Speaker& from) = 0;
   virtual progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload,
                                    progress::Request& request) = 0;
 

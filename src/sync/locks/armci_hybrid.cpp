@@ -1,5 +1,7 @@
 #include "sync/locks/armci_hybrid.hpp"
 
+#include <algorithm>
+
 namespace grapnel::sync::locks {
 
 bool ArmciHybrid::take_now(const LockId& lock, bool) {
@@ -79,12 +81,22 @@ progress::Outcome ArmciHybrid::answer(const LockId& lock, const LockBody& body, 
     ground_.answer(request, said, said.flag == kFree ? ground_.memory.kept(&words, 0) : Bytes());
     return progress::Outcome::done;
   }
-  if (body.verb != Verb::enqueue) return progress::Outcome::refused;
+  if (body.verb != Verb::enqueue || !may_enter(lock, request.origin)) return progress::Outcome::refused;
   words.away.fetch_add(1);
   away_[lock.ordinal].push_back({booth_.take(words), request.origin, request.token});
   serve_away(lock);
   if (const auto found = away_.find(lock.ordinal); found != away_.end()) found->second.back().waits = true;
   return progress::Outcome::done;
+}
+
+// Once in the queue, or again after it gave up, as often as a program may; not without a limit.
+bool ArmciHybrid::may_enter(const LockId& lock, Rank rank) {
+  const auto found = away_.find(lock.ordinal);
+  if (found == away_.end()) return true;
+  const std::deque<Waiter>& waiters = found->second;
+  return waiters.size() < kMostWaiters && std::none_of(waiters.begin(), waiters.end(), [&](const Waiter& waiter) {
+           return waiter.rank == rank && !waiter.gave_up;
+         });
 }
 
 void ArmciHybrid::serve_away(const LockId& lock) {
@@ -138,10 +150,16 @@ std::string ArmciHybrid::queue_behind(const LockId& lock, Rank holder) {
                      ranks.empty() ? "nobody" : ground_.name_of(ranks));
 }
 
-bool ArmciHybrid::hear(const LockId& lock, const LockBody& body, ByteView payload, Voice) {
+bool ArmciHybrid::hear(const LockId& lock, const LockBody& body, ByteView payload, const Speaker& from) {
   switch (body.verb) {
-    case Verb::free: booth_.serve_next(booth_.words(lock), payload); break;
-    case Verb::cancel: cancel(lock, body.me); return true;
+    case Verb::free:
+      booth_.check_free(lock, from);
+      booth_.serve_next(booth_.words(lock), payload);
+      break;
+    case Verb::cancel:
+      if (!from.rank || index(*from.rank) != body.me) return false;
+      cancel(lock, body.me);
+      return true;
     case Verb::look: break;
     default: return false;
   }

@@ -37,7 +37,7 @@ class ArmciHybrid final : public Algorithm {
   Status give_up(Acquisition& a) override;
   Status attempt(Acquisition& a) override;
   Status release(const LockId& lock, bool shared, ByteView payload) override;
-  bool hear(const LockId& lock, const LockBody& body, ByteView payload, Voice voice) override;
+  bool hear(const LockId& lock, const LockBody& body, ByteView payload, const Speaker& from) override;
   progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload,
                            progress::Request& request) override;
   std::string describe(const Acquisition& a) override { return booth_.describe(a); }
@@ -53,6 +53,9 @@ class ArmciHybrid final : public Algorithm {
     bool gave_up = false, waits = false;
   };
 
+  static constexpr std::size_t kMostWaiters = 65'536;  ///< of a lock, those included that gave up
+
+  bool may_enter(const LockId& lock, Rank rank);
   void take_answer(Acquisition& a);
   /// Server: grants to remote ranks as long as one of them is served.
   void serve_away(const LockId& lock);

@@ -56,6 +56,9 @@ bool Chain::lost_race(const Acquisition& a) const { return !has_swap_ && a.answe
 
 Status Chain::take_answer(Acquisition& a, ChainMember& mine, std::uint32_t member) {
   const std::uint64_t found = a.answer->body.other;
+  if (found != 0 && !is_place(found)) {
+    ground_.give_up(a.lock, ground_.server_of(a.lock.home), "says that a place is before this rank's that cannot be");
+  }
   const std::uint64_t place = place_of(member, mine.turn.load());
   if (!has_swap_) {
     // The emulated swap: whoever came in between made the comparison fail; try with what is there now.
@@ -226,14 +229,21 @@ bool Chain::is_place_here(std::uint64_t place) const {
   return is_place(place) && places_.node_of(member_of(place)) == ground_.my_node;
 }
 
-bool Chain::hear(const LockId& lock, const LockBody& body, ByteView payload, Voice voice) {
+std::string Chain::name_place(std::uint64_t place) const {
+  return fmt::format("turn {} of {}", turn_of(place), places_.name_of(member_of(place)));
+}
+
+bool Chain::hear(const LockId& lock, const LockBody& body, ByteView payload, const Speaker& from) {
+  if (!is_place(body.me)) return false;
+  const NodeId speaks_of = places_.node_of(member_of(body.me));
   switch (body.verb) {
     case Verb::link:
-      return is_place_here(body.other) && is_place(body.me) && on_link(lock, body.other, body.me, payload, voice);
+      return is_place_here(body.other) && (from.node == speaks_of || from.node == ground_.node_of(lock.home)) &&
+             on_link(lock, body.other, body.me, payload, from);
     case Verb::grant:
-      return is_place_here(body.me) && is_place(body.other) && on_grant(lock, body.me, body.other, payload, voice);
+      return is_place_here(body.me) && is_place(body.other) && on_grant(lock, body.me, body.other, payload, from);
     case Verb::free:
-      if (!ground_.at_home(lock)) return false;
+      if (!ground_.at_home(lock) || from.node != speaks_of) return false;
       free_tail(lock, body.me, payload);
       return true;
     default: return false;
@@ -249,24 +259,42 @@ bool Chain::free_tail(const LockId& lock, std::uint64_t place, ByteView payload)
   return tail.compare_exchange_strong(place, 0);
 }
 
-bool Chain::on_link(const LockId& lock, std::uint64_t before, std::uint64_t place, ByteView payload, Voice voice) {
+// A link is for the member's last place, or for the one before where that was left without a successor.
+bool Chain::on_link(const LockId& lock, std::uint64_t before, std::uint64_t place, ByteView payload,
+                    const Speaker& speaker) {
   ChainMember* member = places_.member(lock, member_of(before));
-  if (member == nullptr) return false;
+  if (member == nullptr || member->turn.load() - turn_of(before) > 1 || before == place) {
+    ground_.give_up(lock, speaker,
+                    fmt::format("puts {} behind {}, which is not in the queue", name_place(place), name_place(before)));
+  }
   std::atomic<std::uint64_t>& next = next_of(*member, turn_of(before));
   void* line = places_.line(lock, member_of(before));
   if (next.load() != kReleased) ground_.memory.keep(line, successor_room(turn_of(before)), payload);
-  if (next.exchange(place) != kReleased) return true;
+  const std::uint64_t found = next.exchange(place);
+  if (found > kReleased) {
+    ground_.give_up(
+        lock, speaker,
+        fmt::format("puts {} behind {}, where {} is", name_place(place), name_place(before), name_place(found)));
+  }
+  if (found != kReleased) return true;
   // The one before has released and knew of nobody: this is the late link, and the hand-over is done here.
-  return grant(lock, place, before, ground_.memory.kept(line, 0), voice).ok();
+  return grant(lock, place, before, ground_.memory.kept(line, 0), speaker.voice).ok();
 }
 
-bool Chain::on_grant(const LockId& lock, std::uint64_t place, std::uint64_t from, ByteView payload, Voice voice) {
+bool Chain::on_grant(const LockId& lock, std::uint64_t place, std::uint64_t from, ByteView payload,
+                     const Speaker& speaker) {
   ChainMember* member = places_.member(lock, member_of(place));
-  if (member == nullptr) return false;
+  const std::uint32_t state = member == nullptr ? kIdle : member->state.load();
+  if (state == kIdle || state == kGranted || member->turn.load() != turn_of(place)) {
+    ground_.give_up(lock, speaker, fmt::format("grants it to {}, which does not wait for it", name_place(place)));
+  }
   ground_.memory.keep(places_.line(lock, member_of(place)), 0, payload);
   member->from.store(member_of(from), std::memory_order_relaxed);  // published by the state
   if (wake_waiter(*member)) return true;
-  return pass_on(lock, place, from, payload, voice).ok();
+  if (Status passed = pass_on(lock, place, from, payload, speaker.voice); !passed.ok()) {
+    ground_.give_up(lock, speaker, fmt::format("grants it to {}: {}", name_place(place), passed.message()));
+  }
+  return true;
 }
 
 // False when the member gave up: then its state is idle, and the place is the caller's to pass on.
@@ -282,9 +310,10 @@ bool Chain::wake_waiter(ChainMember& member) {
 
 progress::Outcome Chain::answer(const LockId& lock, const LockBody& body, ByteView payload,
                                 progress::Request& request) {
-  const bool sound = ground_.at_home(lock) && is_place(body.me) &&
-                     places_.node_of(member_of(body.me)) == ground_.node_of(request.origin);
-  if (!sound) return progress::Outcome::refused;
+  const bool sound =
+      ground_.at_home(lock) && is_place(body.me) && places_.speaks_for(request.origin, member_of(body.me));
+  const bool ours = body.verb == Verb::attempt || body.verb == (has_swap_ ? Verb::enqueue : Verb::compare);
+  if (!sound || !ours) return progress::Outcome::refused;
   std::atomic<std::uint64_t>& tail = places_.tail(lock);
   LockBody said = body;
   std::uint64_t found = body.verb == Verb::compare ? body.other : 0;

@@ -56,6 +56,7 @@ class Chain {
     virtual void* line(const LockId& lock, std::uint32_t member) = 0;
     virtual std::uint32_t member_count() const = 0;
     virtual NodeId node_of(std::uint32_t member) const = 0;
+    virtual bool speaks_for(Rank rank, std::uint32_t member) const = 0;
     virtual std::string name_of(std::uint32_t member) const = 0;  ///< for messages
 
    protected:
@@ -85,7 +86,7 @@ class Chain {
   std::string describe(const Acquisition& a, const char* place) const;
   Bytes successor_payload(const LockId& lock, ChainMember& mine, std::uint32_t member);
 
-  bool hear(const LockId& lock, const LockBody& body, ByteView payload, Voice voice);
+  bool hear(const LockId& lock, const LockBody& body, ByteView payload, const Speaker& from);
   progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload, progress::Request& request);
 
  private:
@@ -121,8 +122,10 @@ class Chain {
   Status pass_on(const LockId& lock, std::uint64_t place, std::uint64_t from, ByteView payload, Voice voice);
   Status grant(const LockId& lock, std::uint64_t place, std::uint64_t from, ByteView payload, Voice voice);
   bool free_tail(const LockId& lock, std::uint64_t place, ByteView payload);
-  bool on_link(const LockId& lock, std::uint64_t before, std::uint64_t place, ByteView payload, Voice voice);
-  bool on_grant(const LockId& lock, std::uint64_t place, std::uint64_t from, ByteView payload, Voice voice);
+  bool on_link(const LockId& lock, std::uint64_t before, std::uint64_t place, ByteView payload, const Speaker& speaker);
+  bool on_grant(const LockId& lock, std::uint64_t place, std::uint64_t from, ByteView payload, const Speaker& speaker);
+  /// The place's number, "turn 3 of node 1 (ranks 2, 3)".
+  std::string name_place(std::uint64_t place) const;
 
   Ground& ground_;
   Places& places_;

@@ -60,8 +60,8 @@ class Cohort final : public Algorithm, private Chain::Places {
   Status attempt(Acquisition& a) override;
   Status release(const LockId& lock, bool shared, ByteView payload) override;
   Bytes successor_payload(const LockId& lock) override;
-  bool hear(const LockId& lock, const LockBody& body, ByteView payload, Voice voice) override {
-    return chain_.hear(lock, body, payload, voice);
+  bool hear(const LockId& lock, const LockBody& body, ByteView payload, const Speaker& from) override {
+    return chain_.hear(lock, body, payload, from);
   }
   progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload,
                            progress::Request& request) override {
@@ -90,6 +90,7 @@ class Cohort final : public Algorithm, private Chain::Places {
     return static_cast<std::uint32_t>(ground_.launch.nodes().node_count());
   }
   NodeId node_of(std::uint32_t node) const override { return NodeId(static_cast<int>(node)); }
+  bool speaks_for(Rank rank, std::uint32_t node) const override { return ground_.node_of(rank) == node_of(node); }
   std::string name_of(std::uint32_t node) const override { return ground_.name_of(node_of(node)); }
 
   Words* find(const LockId& lock) {

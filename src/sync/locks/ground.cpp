@@ -1,6 +1,7 @@
 #include "sync/locks/ground.hpp"
 
 #include <array>
+#include <cstdlib>
 
 #include "base/check.hpp"
 
@@ -55,7 +56,8 @@ Ground::Ground(launch::Launch& job, progress::Waiting& wait, progress::Client* c
 
 Status Ground::deliver(Voice voice, NodeId to, const LockId& lock, const LockBody& body, ByteView payload) {
   if (to == my_node) {
-    algorithm_->hear(lock, body, payload, voice);
+    const Speaker from{voice, my_node, voice == Voice::rank ? std::optional(me) : std::nullopt};
+    algorithm_->hear(lock, body, payload, from);
     return {};
   }
   if (voice == Voice::rank) return tell(to, body, payload);
@@ -139,6 +141,14 @@ void Ground::answer(progress::Request& request, const LockBody& body, ByteView p
 void Ground::answer_later(Rank to, std::uint64_t token, const LockBody& body, ByteView payload) {
   statistics.server_messages.add(1);
   server_->answer_later(to, token, Composed(body, payload).view());
+}
+
+void Ground::give_up(const LockId& lock, const Speaker& from, const std::string& what) const {
+  const std::string who =
+      from.rank ? fmt::format("rank {}", index(*from.rank)) : fmt::format("the server of node {}", index(from.node));
+  launch.abort(1, fmt::format("lock {} of rank {} ({}): {} {}, which no program of this version does", lock.index,
+                              index(lock.home), to_string(options.kind), who, what));
+  std::abort();  // not reached; gcc does not see it
 }
 
 Status Ground::no_line(const LockId& lock) const {

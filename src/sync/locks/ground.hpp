@@ -93,6 +93,10 @@ class Ground {
   /// (0: it is not over).
   Status pause(const Acquisition& a, std::uint64_t until_ns);
 
+  /// Ends the job over what was heard or answered: "… `what`, which no program of this version does".
+  [[noreturn]] void give_up(const LockId& lock, const Speaker& from, const std::string& what) const;
+  Speaker server_of(Rank home) const { return {Voice::server, node_of(home)}; }
+
   /// The node's table of lines is full.
   Status no_line(const LockId& lock) const;
 
@@ -100,7 +104,11 @@ class Ground {
   std::string name_of(NodeId node) const;
   static std::string name_of(const std::vector<Rank>& ranks);
 
-  Came came_from(Rank rank) const { return node_of(rank) == my_node ? Came::from_this_node : Came::from_elsewhere; }
+  /// `rank` may be what an answer says.
+  Came came_from(Rank rank) const {
+    const bool here = index(rank) < static_cast<std::size_t>(launch.size()) && node_of(rank) == my_node;
+    return here ? Came::from_this_node : Came::from_elsewhere;
+  }
 
  private:
   Status send_to(NodeId to, const LockBody& body, ByteView payload);

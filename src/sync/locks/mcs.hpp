@@ -34,8 +34,8 @@ class Mcs final : public Algorithm, private Chain::Places {
   Status attempt(Acquisition& a) override;
   Status release(const LockId& lock, bool shared, ByteView payload) override;
   Bytes successor_payload(const LockId& lock) override;
-  bool hear(const LockId& lock, const LockBody& body, ByteView payload, Voice voice) override {
-    return chain_.hear(lock, body, payload, voice);
+  bool hear(const LockId& lock, const LockBody& body, ByteView payload, const Speaker& from) override {
+    return chain_.hear(lock, body, payload, from);
   }
   progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload,
                            progress::Request& request) override {
@@ -56,6 +56,7 @@ class Mcs final : public Algorithm, private Chain::Places {
   void* line(const LockId& lock, std::uint32_t rank) override { return member(lock, rank); }
   std::uint32_t member_count() const override { return static_cast<std::uint32_t>(ground_.launch.size()); }
   NodeId node_of(std::uint32_t rank) const override { return ground_.node_of(Rank(static_cast<int>(rank))); }
+  bool speaks_for(Rank rank, std::uint32_t member) const override { return index(rank) == member; }
   std::string name_of(std::uint32_t rank) const override { return fmt::format("rank {}", rank); }
 
   std::uint64_t key(const LockId& lock, std::uint32_t rank) const { return lock.ordinal * member_count() + rank + 1; }

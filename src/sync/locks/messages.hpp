@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "grapnel/lock.hpp"
 #include "progress/message.hpp"
@@ -46,6 +47,7 @@ struct LockBody {
   std::uint64_t value = 0;
 };
 
+static_assert(std::has_unique_object_representations_v<LockBody>, "it travels: no byte that nobody writes");
 static_assert(sizeof(LockBody) + kMostLockPayload <= progress::kMaxBodyBytes);
 
 }  // namespace grapnel::sync::locks

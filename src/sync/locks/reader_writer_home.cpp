@@ -5,33 +5,40 @@
 
 namespace grapnel::sync::locks {
 
-bool ReaderWriter::hear(const LockId& lock, const LockBody& body, ByteView payload, Voice voice) {
+bool ReaderWriter::hear(const LockId& lock, const LockBody& body, ByteView payload, const Speaker& from) {
   if (body.me >= ground_.launch.nodes().node_count()) return false;
   const auto node = static_cast<std::uint32_t>(body.me);
   const bool to_home = body.verb == Verb::want_shared || body.verb == Verb::want_sole || body.verb == Verb::give_back;
-  if (to_home ? !ground_.at_home(lock) : node != my_node() || find(lock) == nullptr) return false;
+  const bool sound = to_home ? ground_.at_home(lock) && index(from.node) == node
+                             : node == my_node() && from.node == ground_.node_of(lock.home);
+  if (!sound) return false;
+  if (!to_home && find(lock) == nullptr) {
+    if (body.verb != Verb::grant && body.verb != Verb::grant_shared) return false;
+    ground_.give_up(lock, from, "grants it to this node, which has not asked for it");
+  }
   // relaxed: for the statistics only.
   if (!to_home && body.verb != Verb::recall) {
     find(lock)->from.store(static_cast<std::uint32_t>(body.value), std::memory_order_relaxed);
   }
   switch (body.verb) {
-    case Verb::grant: return on_sole(lock, payload, voice);
-    case Verb::grant_shared: return on_shared(lock, body.flag != 0, payload, voice);
-    case Verb::recall: return on_recall(lock, voice);
-    case Verb::want_shared: want_shared(lock, node); return true;
+    case Verb::grant: return on_sole(lock, payload, from);
+    case Verb::grant_shared: return on_shared(lock, body.flag != 0, payload, from);
+    case Verb::recall: return on_recall(lock, from.voice);
+    case Verb::want_shared: want_shared(lock, node, from); return true;
     case Verb::want_sole:
-      if (body.flag != 0) take_back(homes_[lock.ordinal], node);
-      want_sole(lock, node);
+      if (body.flag != 0) take_back(lock, node, from);
+      want_sole(lock, node, from);
       return true;
-    case Verb::give_back: give_back(lock, node, body.flag != 0, payload); return true;
+    case Verb::give_back: give_back(lock, node, body.flag != 0, payload, from); return true;
     default: return false;
   }
 }
 
 // ---- the node
 
-bool ReaderWriter::on_sole(const LockId& lock, ByteView payload, Voice voice) {
+bool ReaderWriter::on_sole(const LockId& lock, ByteView payload, const Speaker& from) {
   Words& words = *find(lock);
+  if (!view(words).asked_sole) ground_.give_up(lock, from, "grants it to this node, which has not asked for it");
   ground_.memory.keep(&words, 0, payload);
   const Changed changed = update(words, [](View& v) {
     v.asked_sole = false;
@@ -49,11 +56,12 @@ bool ReaderWriter::on_sole(const LockId& lock, ByteView payload, Voice voice) {
     return true;
   }
   // Whoever wanted it gave up.
-  return tell_home(voice, lock, Verb::give_back, asks_now(changed), payload).ok();
+  return tell_home(from.voice, lock, Verb::give_back, asks_now(changed), payload).ok();
 }
 
-bool ReaderWriter::on_shared(const LockId& lock, bool recalled, ByteView payload, Voice voice) {
+bool ReaderWriter::on_shared(const LockId& lock, bool recalled, ByteView payload, const Speaker& from) {
   Words& words = *find(lock);
+  if (!view(words).asked_shared) ground_.give_up(lock, from, "shares it with this node, which has not asked for it");
   ground_.memory.keep(&words, 0, payload);
   const Changed changed = update(words, [&](View& v) {
     v.asked_shared = false;
@@ -65,7 +73,7 @@ bool ReaderWriter::on_shared(const LockId& lock, bool recalled, ByteView payload
   });
   if (changed.after.phase != changed.before.phase) ring(words);
   if (changed.after.grant == View::kShared) return true;
-  return tell_home(voice, lock, Verb::give_back, false).ok();
+  return tell_home(from.voice, lock, Verb::give_back, false).ok();
 }
 
 bool ReaderWriter::on_recall(const LockId& lock, Voice voice) {
@@ -91,26 +99,34 @@ void ReaderWriter::send(const LockId& lock, Verb verb, std::uint32_t node, bool 
   static_cast<void>(ground_.deliver(Voice::server, NodeId(static_cast<int>(node)), lock, body, payload));
 }
 
-void ReaderWriter::take_back(Home& home, std::uint32_t node) {
+void ReaderWriter::take_back(const LockId& lock, std::uint32_t node, const Speaker& from) {
+  Home& home = homes_[lock.ordinal];
   const auto found = home.sharing.find(node);
-  if (found != home.sharing.end() && --found->second == 0) home.sharing.erase(found);
+  if (found == home.sharing.end()) ground_.give_up(lock, from, "gives a grant of its node back that it has not got");
+  if (--found->second == 0) home.sharing.erase(found);
   home.last = node;
 }
 
-void ReaderWriter::want_shared(const LockId& lock, std::uint32_t node) {
-  Home& home = homes_[lock.ordinal];
-  if (home.sole || !home.writers.empty()) {
-    home.readers.push_back(node);
-    return;
+// A node asks once, until it is granted; else there would be grants that nobody gives back, and a queue without an end.
+template <typename Nodes>
+void ReaderWriter::queue(const LockId& lock, Nodes& nodes, std::uint32_t node, const Speaker& from) {
+  if (std::find(nodes.begin(), nodes.end(), node) != nodes.end()) {
+    ground_.give_up(lock, from, "asks for its node a second time before it was granted");
   }
+  nodes.push_back(node);
+}
+
+void ReaderWriter::want_shared(const LockId& lock, std::uint32_t node, const Speaker& from) {
+  Home& home = homes_[lock.ordinal];
+  if (home.sole || !home.writers.empty()) return queue(lock, home.readers, node, from);
   ++home.sharing[node];
   const Bytes payload = home.payload;
   send(lock, Verb::grant_shared, node, false, payload, 0);
 }
 
-void ReaderWriter::want_sole(const LockId& lock, std::uint32_t node) {
+void ReaderWriter::want_sole(const LockId& lock, std::uint32_t node, const Speaker& from) {
   Home& home = homes_[lock.ordinal];
-  home.writers.push_back(node);
+  queue(lock, home.writers, node, from);
   if (!home.sole && !home.recalled && !home.sharing.empty()) {
     home.recalled = true;
     // A copy: a node that gives back at once, this one, changes the set.
@@ -120,7 +136,8 @@ void ReaderWriter::want_sole(const LockId& lock, std::uint32_t node) {
   grant_next(lock, home, false, true);
 }
 
-void ReaderWriter::give_back(const LockId& lock, std::uint32_t node, bool again, ByteView payload) {
+void ReaderWriter::give_back(const LockId& lock, std::uint32_t node, bool again, ByteView payload,
+                             const Speaker& from) {
   Home& home = homes_[lock.ordinal];
   const bool after_writer = home.sole && home.sole_holder == node;
   if (after_writer) {
@@ -128,9 +145,9 @@ void ReaderWriter::give_back(const LockId& lock, std::uint32_t node, bool again,
     home.last = node;
     home.payload.assign(payload.begin(), payload.end());
   } else {
-    take_back(home, node);
+    take_back(lock, node, from);
   }
-  if (again) home.readers.push_back(node);
+  if (again) queue(lock, home.readers, node, from);
   grant_next(lock, home, after_writer, false);
 }
 
@@ -181,13 +198,14 @@ progress::Outcome ReaderWriter::answer(const LockId& lock, const LockBody& body,
   }
   const auto node = static_cast<std::uint32_t>(body.me);
   Home& home = homes_[lock.ordinal];
+  const Speaker from{Voice::rank, ground_.node_of(request.origin), request.origin};
   if (body.flag != 0) {
-    take_back(home, node);
+    take_back(lock, node, from);
     grant_next(lock, home, false, false);
   }
   const bool shared = body.value != 0;
   const bool free = !home.sole && home.writers.empty() && (shared || home.sharing.empty());
-  if (free) shared ? want_shared(lock, node) : want_sole(lock, node);
+  if (free) shared ? want_shared(lock, node, from) : want_sole(lock, node, from);
   LockBody said = body;
   said.other = free ? 0 : 1;
   ground_.answer(request, said, {});

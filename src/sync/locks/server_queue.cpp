@@ -45,6 +45,12 @@ Status ServerQueue::release(const LockId& lock, bool, ByteView payload) {
 
 progress::Outcome ServerQueue::answer(const LockId& lock, const LockBody& body, ByteView, progress::Request& request) {
   Queue& queue = queues_[lock.ordinal];
+  // Once in the queue, or the server would keep what it is sent, and grant what nobody waits for.
+  const auto is_asker = [&](const Waiter& waiter) { return waiter.rank == request.origin; };
+  if ((queue.held && queue.holder == request.origin) ||
+      std::any_of(queue.waiters.begin(), queue.waiters.end(), is_asker)) {
+    return progress::Outcome::refused;
+  }
   LockBody said = body;
   said.other = 0;
   said.flag = kFree;
@@ -68,12 +74,15 @@ progress::Outcome ServerQueue::answer(const LockId& lock, const LockBody& body, 
   }
 }
 
-bool ServerQueue::hear(const LockId& lock, const LockBody& body, ByteView payload, Voice) {
+bool ServerQueue::hear(const LockId& lock, const LockBody& body, ByteView payload, const Speaker& from) {
+  if (!from.rank || index(*from.rank) != body.me) return false;
   const auto found = queues_.find(lock.ordinal);
   if (body.verb == Verb::cancel) return found == queues_.end() || cancel(lock, found->second, body.me);
-  if (body.verb != Verb::free || found == queues_.end()) return false;
+  if (body.verb != Verb::free) return false;
+  if (found == queues_.end() || !found->second.held || index(found->second.holder) != body.me) {
+    ground_.give_up(lock, from, "frees it and does not hold it");
+  }
   Queue& queue = found->second;
-  if (!queue.held || index(queue.holder) != body.me) return false;
   queue.payload.assign(payload.begin(), payload.end());
   if (queue.waiters.empty()) {
     queue.held = false;

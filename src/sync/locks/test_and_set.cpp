@@ -90,8 +90,11 @@ Status TestAndSet::release(const LockId& lock, bool, ByteView payload) {
   return {};
 }
 
-bool TestAndSet::hear(const LockId& lock, const LockBody& body, ByteView payload, Voice) {
+bool TestAndSet::hear(const LockId& lock, const LockBody& body, ByteView payload, const Speaker& from) {
   if (body.verb != Verb::free) return false;
+  if (!from.rank || words(lock).holder.load() != index(*from.rank) + 1) {
+    ground_.give_up(lock, from, "frees it and does not hold it");
+  }
   free(words(lock), payload);
   return true;
 }

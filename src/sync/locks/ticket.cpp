@@ -88,8 +88,9 @@ Status Ticket::release(const LockId& lock, bool, ByteView payload) {
   return {};
 }
 
-bool Ticket::hear(const LockId& lock, const LockBody& body, ByteView payload, Voice) {
+bool Ticket::hear(const LockId& lock, const LockBody& body, ByteView payload, const Speaker& from) {
   if (body.verb != Verb::free) return false;
+  booth_.check_free(lock, from);
   booth_.serve_next(booth_.words(lock), payload);
   return true;
 }

@@ -80,6 +80,11 @@ class TicketBooth {
     ground_.waiting.host().wake(words.serving);
     return true;
   }
+  /// The server: only who was served may free it from elsewhere. It was noted as the holder when it was told.
+  void check_free(const LockId& lock, const Speaker& from) {
+    if (!from.rank || !is_held_by(words(lock), *from.rank))
+      ground_.give_up(lock, from, "frees it and does not hold it");
+  }
   static std::uint32_t mark(Rank rank) { return static_cast<std::uint32_t>(index(rank)) + 1; }
 
   std::string describe(const Acquisition& a);
