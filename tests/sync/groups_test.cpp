@@ -346,7 +346,8 @@ WORLD_TEST_ON(Groups, ThousandsLeaveNothing, (std::vector<Shape>{{4, 1}, {4, 2}}
   }
   EXPECT_TRUE(g.allgather(g.world(), {}).ok());
   if (simulated(g)) return;  // the ranks of a simulated world count each other's
-  EXPECT_EQ(open_descriptors(), descriptors);
+  // The servers' first heartbeats may have connected them meanwhile.
+  EXPECT_LE(open_descriptors(), descriptors + 2);
   EXPECT_LE(mappings(), maps + 8) << "the heap may have grown";
   EXPECT_EQ(segment_bytes(), 0u);
   EXPECT_TRUE(g.allgather(g.world(), {}).ok());
