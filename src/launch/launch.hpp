@@ -114,7 +114,7 @@ class Launch {
 
   /// From now on the watcher thread answers by `hooks` what this rank does (status_socket.hpp). Empty: no more, once it
   /// returns. Nothing where there is no watcher.
-  virtual void use_status(StatusHooks) {}
+  virtual void use_status(StatusHooks&&) {}
   /// The job's name in its status sockets' names.
   std::uint64_t status_name() const { return status_tag(job_secret()); }
   /// In the watcher thread, for a hook that takes long: answers who waits for an answer.

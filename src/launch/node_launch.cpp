@@ -218,7 +218,7 @@ Status NodeLaunch::health() {
   return Status(Code::peer_dead, describe_death(dead));
 }
 
-void NodeLaunch::use_status(StatusHooks hooks) {
+void NodeLaunch::use_status(StatusHooks&& hooks) {
   if (status_) status_->use(std::move(hooks));
 }
 

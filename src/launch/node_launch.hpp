@@ -51,7 +51,7 @@ class NodeLaunch : public Launch {
   Status health() override;
   std::optional<Rank> dead() const override;
   void at_death(const std::function<void(Rank)>& tell) override;
-  void use_status(StatusHooks hooks) override;
+  void use_status(StatusHooks&& hooks) override;
   void serve_status() override;
   const StatusSocket* status_socket() const override { return status_.get(); }
 

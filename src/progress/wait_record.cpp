@@ -4,12 +4,12 @@
 
 namespace grapnel::progress {
 
-constinit thread_local WaitScope* WaitScope::current_ = nullptr;
+constinit thread_local WaitScope* WaitScope::current = nullptr;
 
 int WaitRecords::enter(const WaitSubject& subject, std::uint64_t since_ns) {
   WaitSubject told = subject;
   bool kind_known = false;
-  for (WaitScope* scope = WaitScope::current_; scope != nullptr; scope = scope->outer_) {
+  for (WaitScope* scope = WaitScope::current; scope != nullptr; scope = scope->outer_) {
     const WaitSubject outer = scope->describe_(scope->context_);
     if (outer.kind != WaitKind::none && !kind_known) {
       kind_known = true;

@@ -61,8 +61,8 @@ class WaitScope {
       : describe_([](const void* context) { return (*static_cast<const Describe*>(context))(); }),
         context_(&describe),
         whole_(whole),
-        outer_(current_) {
-    current_ = this;
+        outer_(current) {
+    current = this;
   }
   template <typename Describe>
   WaitScope(const Describe&& describe, bool whole = false) = delete;  // it would be gone
@@ -71,10 +71,10 @@ class WaitScope {
       : describe_([](const void* context) { return WaitSubject{.call = static_cast<const char*>(context)}; }),
         context_(call),
         whole_(whole),
-        outer_(current_) {
-    current_ = this;
+        outer_(current) {
+    current = this;
   }
-  ~WaitScope() { current_ = outer_; }
+  ~WaitScope() { current = outer_; }
   WaitScope(const WaitScope&) = delete;
   WaitScope& operator=(const WaitScope&) = delete;
 
@@ -87,7 +87,7 @@ class WaitScope {
   WaitScope* const outer_;
   // initial-exec: one instruction more than a global, where the default in a library is a call. It takes 8 of the 1,664
   // bytes that glibc keeps for libraries that are loaded later.
-  [[gnu::tls_model("initial-exec")]] constinit static thread_local WaitScope* current_;
+  [[gnu::tls_model("initial-exec")]] constinit static thread_local WaitScope* current;
 };
 
 /// Ranks as runs: first and last of each.
