@@ -40,7 +40,7 @@ std::string log_stamp() {
   ::gmtime_r(&now.tv_sec, &parts);
   char seconds[32] = {};
   std::strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &parts);
-  const std::string stamp = fmt::format("{}.{:06}Z ", seconds, now.tv_nsec / 1000);
+  std::string stamp = fmt::format("{}.{:06}Z ", seconds, now.tv_nsec / 1000);
   if (format == LogFormat::time) return stamp;
   char host[256] = {};
   ::gethostname(host, sizeof host - 1);

@@ -24,7 +24,7 @@ Result<ucred> peer_of(const Descriptor& socket) {
 }  // namespace
 
 Status descriptor_error(const std::string& what, int error) {
-  const Status plain = internal::system_error(what.c_str(), error);
+  Status plain = internal::system_error(what.c_str(), error);
   rlimit limit{};
   if (error != EMFILE || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return plain;
   return Status(Code::system, fmt::format("{}; this process may have {} open: raise the limit (ulimit -n)",

@@ -81,7 +81,7 @@ Status Client::connect(NodeId node) {
       launch_.abort(
           1, describe_unanswered(launch_, fmt::format("rank {}", index(launch_.rank())), node, connect_limit_ns_));
     }
-    const Status slice =
+    Status slice =
         wait_until([&] { return worker_->is_connected(peer.endpoint); }, waiting_.host().now_ns() + kConnectSlice_ns);
     if (!slice.ok() && slice.code() != Code::timed_out) return slice;
   }

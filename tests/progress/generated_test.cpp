@@ -249,7 +249,7 @@ void take_part(Runtime& g, const Plan& plan, std::uint64_t seed, LockKind kind, 
     if (in_pair) static_cast<void>(g.barrier(p.pair));
     static_cast<void>(g.allgather(g.world(), base::bytes_of(round)));  // so that letters are recorded
     const Status together = g.barrier();
-    if (!p.is_attacker()) EXPECT_OK(together);
+    if (!p.is_attacker()) EXPECT_TRUE(together.ok()) << together.to_string();
   }
   expect_right(p);
 }

@@ -41,8 +41,8 @@ TEST_P(TransportConformance, APeerThatIsKilledFailsItsEndpoint) {
     if (peer.index() == 0) {
       ASSERT_TRUE(member.until([&] { return member.mailbox().letters.size() == 1; }));
       const ReplyPath back = member.mailbox().letters.front().reply_path;
-      // More than the connection takes in, so that some are pending when the peer dies. Short ones: UCX 1.13 has a fault
-      // with long ones (docs/transport.md, limits).
+      // More than the connection takes in, so that some are pending when the peer dies.
+      // Short ones: UCX 1.13 has a fault with long ones (docs/transport.md, limits).
       for (int i = 0; i < 12'000; ++i) member.send(1, number(1), Bytes(1000));
       ASSERT_TRUE(member.until([&] { return !member.mailbox().failures.empty() && member.all_ended(); }));
       for (int i = 0; i < 100; ++i) member.worker().progress();

@@ -139,7 +139,7 @@ TEST_F(LocalHostile, PeersThatAreSilentCostABoundedNumberOfDescriptors) {
 
 TEST_F(LocalHostile, FramesThatAreWrongEndOnlyTheirConnection) {
   using Heads = std::vector<FrameHead>;
-  const Heads kWrong = {
+  const Heads wrong = {
       {.kind = FrameKind{0}},
       {.kind = FrameKind{7}},
       {.kind = FrameKind{255}},
@@ -159,15 +159,15 @@ TEST_F(LocalHostile, FramesThatAreWrongEndOnlyTheirConnection) {
       {.kind = FrameKind::chunk, .number = 1, .length = 0},
       {.kind = FrameKind::chunk, .number = 1, .length = 0xffff'fff0},
   };
-  for (std::size_t i = 0; i < kWrong.size(); ++i) {
+  for (std::size_t i = 0; i < wrong.size(); ++i) {
     SCOPED_TRACE(i);
     for (const std::size_t at_once : {std::size_t{5}, sizeof(FrameHead)}) {  // in pieces, and whole
       const os::Descriptor peer = connect_as_stranger();
       put(peer, hello(kSecret));
       progress();
-      put(peer, base::bytes_of(kWrong[i]).first(at_once));
+      put(peer, base::bytes_of(wrong[i]).first(at_once));
       progress(2);
-      if (at_once < sizeof(FrameHead)) put(peer, base::bytes_of(kWrong[i]).subspan(at_once));
+      if (at_once < sizeof(FrameHead)) put(peer, base::bytes_of(wrong[i]).subspan(at_once));
       progress(2);
       EXPECT_TRUE(is_closed(peer));
     }

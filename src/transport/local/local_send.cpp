@@ -91,7 +91,7 @@ Result<Sent> LocalWorker::send_on(Connection& connection, ByteView header, ByteV
   head.kind = FrameKind::announcement;
   head.number = ++connection.last_bulk_number;
   connection.bulk.push_back({.number = head.number, .payload = payload, .completion = completion});
-  const Result<Sent> announced = start(connection, head, header, {}, {});
+  Result<Sent> announced = start(connection, head, header, {}, {});
   if (announced.ok()) return Sent::pending;
   connection.bulk.pop_back();
   return announced;
