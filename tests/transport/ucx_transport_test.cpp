@@ -46,11 +46,11 @@ INSTANTIATE_TEST_SUITE_P(UcxThreads, TransportConformance, ::testing::Values(thr
 INSTANTIATE_TEST_SUITE_P(UcxProcesses, TransportConformance, ::testing::Values(processes({})));
 INSTANTIATE_TEST_SUITE_P(UcxPosixCma, TransportConformance, ::testing::Values(processes({"UCX_TLS=posix,cma"})));
 INSTANTIATE_TEST_SUITE_P(UcxTcpCma, TransportConformance, ::testing::Values(processes({"UCX_TLS=tcp,cma"})));
-// What a user may have set for the program's MPI: rendezvous for everything, two rails, UCX's own segment sizes. Not
-// UCX_ZCOPY_THRESH with them: UCX 1.13 may then abort where a peer dies (docs/transport.md, limits).
+// What a user may have set for the program's MPI: rendezvous for everything, two rails, UCX's own segment sizes.
 INSTANTIATE_TEST_SUITE_P(UcxUserSettings, TransportConformance,
                          ::testing::Values(processes({"UCX_RNDV_THRESH=0", "UCX_MAX_EAGER_RAILS=2",
-                                                      "UCX_TCP_RX_SEG_SIZE=16k", "UCX_TCP_TX_SEG_SIZE=4k"})));
+                                                      "UCX_ZCOPY_THRESH=1", "UCX_TCP_RX_SEG_SIZE=16k",
+                                                      "UCX_TCP_TX_SEG_SIZE=4k"})));
 
 std::vector<transport::TransportRow> rows_of(const std::vector<std::pair<std::string, std::string>>& devices) {
   std::vector<transport::TransportRow> rows;
