@@ -73,7 +73,7 @@ class Liveness {
   using EndJob = std::function<void(const std::string& why)>;
 
   /// Starts the watcher, which also serves `status` (outlives this). `with_rank_0`: rank 0 is of this node, so that
-  /// this node speaks when the launcher is gone.
+  /// this node ends the job when the launcher is gone.
   static Result<std::unique_ptr<Liveness>> start(os::Host& host, LivenessWords& words, std::vector<Peer> peers,
                                                  bool with_rank_0, EndJob end_job, LauncherSocket launcher,
                                                  StatusSocket* status = nullptr);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include "base/random.hpp"
 #include "base/units.hpp"
+#include "os/clock.hpp"
 #include "os/identity.hpp"
 
 namespace grapnel::launch {
@@ -21,12 +21,6 @@ namespace {
 constexpr std::uint64_t kRequest_ns = 50 * base::kMillisecond_ns;
 constexpr std::uint64_t kAnswer_ns = 200 * base::kMillisecond_ns;
 constexpr int kMostAtOnce = 16;  // then the watcher looks at its other news
-
-std::uint64_t now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * base::kSecond_ns + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 std::optional<std::uint32_t> reporter_in(const Bytes& request) {
   std::uint32_t rank = 0;
@@ -54,7 +48,7 @@ StatusSocket::StatusSocket(os::Listener listener, os::Descriptor wake)
 void StatusSocket::use(StatusHooks hooks) {
   const std::lock_guard guard(mutex_);
   hooks_ = std::move(hooks);
-  look_at_ns_.store(hooks_.look ? now_ns() : 0, std::memory_order_relaxed);
+  look_at_ns_.store(hooks_.look ? os::monotonic_ns() : 0, std::memory_order_relaxed);
   const std::uint64_t one = 1;
   [[maybe_unused]] const auto written = ::write(wake_.number(), &one, sizeof one);
 }
@@ -66,7 +60,7 @@ void StatusSocket::ask_for_report() const {
 }
 
 int StatusSocket::sleep_ms() const {
-  const std::uint64_t at_ns = look_at_ns_.load(std::memory_order_relaxed), now = now_ns();
+  const std::uint64_t at_ns = look_at_ns_.load(std::memory_order_relaxed), now = os::monotonic_ns();
   if (at_ns == 0) return -1;
   if (at_ns <= now) return 0;
   return static_cast<int>(std::min<std::uint64_t>((at_ns - now) / base::kMillisecond_ns + 1, INT_MAX));
@@ -94,9 +88,10 @@ void StatusSocket::look() {
   [[maybe_unused]] const auto got = ::read(wake_.number(), &count, sizeof count);
   const std::lock_guard guard(mutex_);
   if (report_asked_.exchange(false, std::memory_order_relaxed) && hooks_.report) hooks_.report();
-  if (!hooks_.look || now_ns() < look_at_ns_.load(std::memory_order_relaxed)) return;
+  if (!hooks_.look || os::monotonic_ns() < look_at_ns_.load(std::memory_order_relaxed)) return;
   const int pause_ms = hooks_.look();
-  look_at_ns_.store(now_ns() + static_cast<std::uint64_t>(pause_ms) * base::kMillisecond_ns, std::memory_order_relaxed);
+  look_at_ns_.store(os::monotonic_ns() + static_cast<std::uint64_t>(pause_ms) * base::kMillisecond_ns,
+                    std::memory_order_relaxed);
 }
 
 }  // namespace grapnel::launch

@@ -57,7 +57,7 @@ class StatusSocket {
   /// For poll(2): until the next look is due; -1: there is none.
   int sleep_ms() const;
 
-  /// Answers some of those who wait for an answer; `listener` is readable while there are others.
+  /// Replies to some of the requests that wait; `listener` stays readable while there are more.
   void serve();
   /// Reports if it was asked to, and looks if that is due.
   void look();
@@ -69,7 +69,7 @@ class StatusSocket {
   os::Descriptor wake_;
   mutable std::atomic<bool> report_asked_{false};
   std::atomic<std::uint64_t> look_at_ns_{0};  ///< of the monotonic clock; 0: never
-  std::recursive_mutex mutex_;                ///< held while a hook runs; one that reports answers others meanwhile
+  std::recursive_mutex mutex_;                ///< held while a hook runs; a hook that reports replies to requests, too
   StatusHooks hooks_;
 };
 

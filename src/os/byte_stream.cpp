@@ -11,7 +11,7 @@
 namespace grapnel::os {
 namespace {
 
-// Who is at the other end: of a connection made, who listened; of one accepted, who connected. Errors: system.
+// The process at the other end: the one that listened, or the one that connected. Errors: system.
 Result<ucred> peer_of(const Descriptor& socket) {
   ucred peer{};
   socklen_t bytes = sizeof peer;

@@ -105,7 +105,7 @@ class RealThread final : public Thread {
 
 class RealHost final : public Host {
  public:
-  std::uint64_t now_ns() override { return internal::monotonic_ns(); }
+  std::uint64_t now_ns() override { return os::monotonic_ns(); }
 
   std::size_t processors() override {
     const long online = ::sysconf(_SC_NPROCESSORS_ONLN);

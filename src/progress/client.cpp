@@ -62,7 +62,7 @@ Result<transport::EndpointId> Client::endpoint(NodeId node) {
   return peer.endpoint;
 }
 
-// Other threads of the rank are let in meanwhile; those that want the same node wait here, too.
+// The rank's other threads may enter while this one waits; those that need the same node wait here, too.
 Status Client::connect(NodeId node) {
   Peer& peer = peers_[index(node)];
   if (!peer.has_endpoint) {

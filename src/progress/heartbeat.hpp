@@ -35,12 +35,12 @@ bool is_sound(const HeartbeatBody& body, std::size_t nodes, std::uint64_t secret
 std::string describe_host(const launch::NodeMap& nodes, NodeId node);
 /// Why the job ends where the server of `node` has been silent for so long.
 std::string describe_lost(const launch::NodeMap& nodes, NodeId node, std::uint64_t silent_ns, std::uint64_t beat_ns);
-/// Why the job ends where a connection of `who` to the server of `node` was not accepted.
-std::string describe_unanswered(const launch::Launch& launch, const std::string& who, NodeId node,
+/// The error of a connection that `origin` ("rank 3") made to the server of `node`, and that was not accepted in time.
+std::string describe_unanswered(const launch::Launch& launch, const std::string& origin, NodeId node,
                                 std::uint64_t limit_ns);
 
-/// Calls `beat` once in a period, from a thread of its own, until it is destroyed. A process that was stopped meanwhile
-/// gets one beat for the whole time, so that a count of beats measures the time in which the process could run.
+/// Calls `beat` once in a period, from a thread of its own, until it is destroyed. A process that was stopped
+/// gets one beat for the whole stop, so that a count of beats measures the time in which the process could run.
 class Metronome {
  public:
   static Result<std::unique_ptr<Metronome>> start(os::Host& host, const std::vector<int>& cpus, std::uint64_t period_ns,

@@ -75,7 +75,7 @@ class ServerLinks {
   std::uint64_t tick_ns() const { return tick_ns_; }
   /// One period is over: `move` will look at the neighbours. Any thread.
   void tick();
-  /// The job is about to end in order: who is silent from now on is not lost. Any thread.
+  /// The job is about to end in order: a server that is silent from now on is not lost. Any thread.
   void leave() { leaving_.store(true, std::memory_order_relaxed); }
   /// Heartbeats sent. Any thread.
   std::uint64_t heartbeats() const { return heartbeats_.load(std::memory_order_relaxed); }

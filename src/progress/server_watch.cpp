@@ -15,7 +15,7 @@ namespace {
 
 // For the words to leave before the process does.
 constexpr std::uint64_t kLastWords_ns = base::kSecond_ns / 10;
-// For the server that speaks, and its launcher, to end the job before the others do it themselves.
+// For the server that ends the job, and its launcher, before the other servers end it themselves.
 constexpr std::uint64_t kFollow_ns = 2 * base::kSecond_ns;
 
 }  // namespace
@@ -46,9 +46,9 @@ void ServerLinks::look_at_connections() {
     link.connecting_ns += tick_ns_;
     if (connect_ns_ == 0 || link.connecting_ns < connect_ns_) continue;
     const NodeId node{static_cast<int>(&link - links_.data())};
-    const std::string who = fmt::format("the server of node {}", index(launch_.node()));
+    const std::string origin = fmt::format("the server of node {}", index(launch_.node()));
     end_job_after(index(launch_.node()) < index(node) ? 0 : kFollow_ns,
-                  describe_unanswered(launch_, who, node, connect_ns_));
+                  describe_unanswered(launch_, origin, node, connect_ns_));
   }
 }
 
@@ -116,8 +116,8 @@ void ServerLinks::lose_host(NodeId lost) {
                     beat_ns_ / base::kMillisecond_ns));
   }
   const NodeId twin{static_cast<int>((index(lost) + (lost == next() ? 1 : links_.size() - 1)) % links_.size())};
-  const bool speaks = index(launch_.node()) < index(twin == launch_.node() ? lost : twin);
-  end_job_after(speaks ? kLastWords_ns : kFollow_ns, describe_lost(nodes, lost, kMissed * beat_ns_, beat_ns_));
+  const bool ends_job = index(launch_.node()) < index(twin == launch_.node() ? lost : twin);
+  end_job_after(ends_job ? kLastWords_ns : kFollow_ns, describe_lost(nodes, lost, kMissed * beat_ns_, beat_ns_));
   pass_on(lost);
 }
 

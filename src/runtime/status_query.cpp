@@ -1,7 +1,6 @@
 // Finding the ranks of this machine by /proc/net/unix, and asking them.
 #include <fmt/format.h>
 #include <poll.h>
-#include <time.h>
 
 #include <algorithm>
 #include <charconv>
@@ -14,6 +13,7 @@
 #include "base/log.hpp"
 #include "base/units.hpp"
 #include "launch/status_socket.hpp"
+#include "os/clock.hpp"
 #include "os/stream.hpp"
 #include "runtime/job_status.hpp"
 
@@ -23,12 +23,6 @@ namespace {
 constexpr std::uint64_t kAnswer_ns = base::kSecond_ns;
 constexpr int kLook_ms = 5;
 constexpr int kMostAncestors = 64;
-
-std::uint64_t now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * base::kSecond_ns + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 // JOB-RANK-PROCESS-RANDOM behind the prefix.
 std::optional<RankProcess> parse(const std::string& name) {
@@ -136,8 +130,8 @@ Answers ask(const std::vector<RankProcess>& processes, std::optional<std::uint32
     asked.push_back({*std::move(connection), {}});
   }
   answers.statuses.resize(asked.size());
-  const std::uint64_t end_ns = now_ns() + kAnswer_ns;
-  while (now_ns() < end_ns) {
+  const std::uint64_t end_ns = os::monotonic_ns() + kAnswer_ns;
+  while (os::monotonic_ns() < end_ns) {
     std::vector<pollfd> entries;
     for (std::size_t i = 0; i < asked.size(); ++i) {
       if (!asked[i].over) take(asked[i], answers.statuses[i]);

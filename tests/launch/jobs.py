@@ -82,12 +82,12 @@ class Case(unittest.TestCase):
         out, err = job.communicate(text, timeout=timeout)
         return job.returncode, out, err
 
-    def start_staying(self, how, ranks, nodes, launcher=None):
-        """A job whose ranks wait for what happens; answers it and the ranks' process numbers."""
+    def start_staying(self, how, ranks, nodes, launcher=None, **more):
+        """A job whose ranks wait for what happens; returns it and the ranks' process numbers. `more` goes to Popen."""
         arguments = ["-n", ranks] + (["--nodes", nodes] if launcher is None else [])
         if launcher is not None:
             self.environment["GRAPNEL_NODES"] = str(nodes)
-        job = self.start(*arguments, OPTIONS.probe, "stay", how, launcher=launcher)
+        job = self.start(*arguments, OPTIONS.probe, "stay", how, launcher=launcher, **more)
         ranks_of = {}
         while len(ranks_of) < ranks:
             line = job.stdout.readline()

@@ -135,10 +135,10 @@ class OverMpi(LaunchedCase):
             self.skipTest(f"there is no launcher of {OPTIONS.family} here")
         self.launcher, self.program = OPTIONS.launcher, OPTIONS.mpi_probe
 
-    def start_staying(self, how, ranks, nodes, launcher=None):
+    def start_staying(self, how, ranks, nodes, launcher=None, **more):
         probe, OPTIONS.probe = OPTIONS.probe, OPTIONS.mpi_probe
         try:
-            return super().start_staying(how, ranks, nodes, launcher)
+            return super().start_staying(how, ranks, nodes, launcher, **more)
         finally:
             OPTIONS.probe = probe
 

@@ -213,7 +213,8 @@ class Signals(Case):
 
     def test_stop_and_continue(self):
         # Programs that fork nothing: a shell that waits for its vfork to return cannot be seen to stop.
-        job, ranks_of = self.start_staying("sleep", 2, 1)
+        # A process group of its own, as a shell makes it: in an orphaned one the kernel ignores the stop.
+        job, ranks_of = self.start_staying("sleep", 2, 1, preexec_fn=lambda: os.setpgid(0, 0))
         processes = list(ranks_of.values()) + [job.pid]
         job.send_signal(signal.SIGTSTP)
         self.wait_for_states(processes, "T")

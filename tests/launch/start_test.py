@@ -80,14 +80,6 @@ class Inherits(Case):
             pass
         return job
 
-    def start_staying(self, how, ranks, nodes, **more):
-        # With what a test wants for the launcher's process.
-        start, self.start = self.start, lambda *arguments, **others: start(*arguments, **others, **more)
-        try:
-            return super().start_staying(how, ranks, nodes)
-        finally:
-            self.start = start
-
     def test_nohup(self):
         job = self.hang_up(lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
         self.assertIsNone(job.poll(), "it ended by a signal that was ignored at its start")

@@ -10,14 +10,9 @@
 #include <limits>
 
 #include "base/units.hpp"
+#include "os/clock.hpp"
 
 namespace grapnel::os::internal {
-
-inline std::uint64_t monotonic_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * base::kSecond_ns + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 inline timespec timespec_of(std::uint64_t duration_ns) {
   timespec result{};

@@ -6,10 +6,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <deque>
-#include <vector>
-
-#include "transport/transport.hpp"
+#include "transport/arrival_pool.hpp"
 
 namespace grapnel::transport::local {
 
@@ -25,25 +22,6 @@ struct Arrival {
   std::byte* place = nullptr;
   Completion completion;
   Status outcome;
-};
-
-class ArrivalPool {
- public:
-  Arrival& acquire() {
-    if (free_.empty()) free_.push_back(&arrivals_.emplace_back());
-    Arrival& arrival = *free_.back();
-    free_.pop_back();
-    arrival.state = Arrival::State::offered;
-    return arrival;
-  }
-  void release(Arrival& arrival) {
-    arrival = Arrival{};
-    free_.push_back(&arrival);
-  }
-
- private:
-  std::deque<Arrival> arrivals_;
-  std::vector<Arrival*> free_;
 };
 
 }  // namespace grapnel::transport::local

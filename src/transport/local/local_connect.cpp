@@ -8,6 +8,7 @@
 #include "base/codec.hpp"
 #include "base/log.hpp"
 #include "os/byte_stream.hpp"
+#include "os/clock.hpp"
 #include "transport/local/local_events.hpp"
 #include "transport/local/local_worker.hpp"
 
@@ -38,7 +39,7 @@ Result<EndpointId> LocalWorker::connect(ByteView address) {
   connection.peer_name.assign(reinterpret_cast<const char*>(name->data()), name->size());
   connection.connecting = true;
   ++connecting_;
-  connection.connect_until_ns = steady_now_ns() + kConnectLimit_ns;
+  connection.connect_until_ns = os::monotonic_ns() + kConnectLimit_ns;
   connection.id = EndpointId{static_cast<std::uint32_t>(endpoints_.size())};
   endpoints_.push_back(&connection);
   const HelloBody hello{.secret = secret_};
@@ -70,11 +71,11 @@ bool LocalWorker::watch(Connection& connection, std::uint32_t events, int operat
   return ::epoll_ctl(epoll_.number(), operation, connection.socket.number(), &event) == 0;
 }
 
-// A failure is no failure of `connect`: the sink is told of it, as of any that comes later.
+// `connect` does not report a failure: the sink gets it, as any later one.
 void LocalWorker::try_to_connect(Connection& connection) {
   const auto step = os::try_connect(connection.socket, connection.peer_name);
   const bool busy = step.ok() && *step == os::ConnectStep::busy;
-  if (busy && steady_now_ns() < connection.connect_until_ns) return;
+  if (busy && os::monotonic_ns() < connection.connect_until_ns) return;
   connection.connecting = false;
   --connecting_;
   if (!step.ok()) return fail(connection, Status(Code::peer_dead, step.status().message()));

@@ -21,6 +21,11 @@
 
 namespace grapnel::transport::local {
 
+/// The failure of a connection whose socket has ended: `why` in the system's words.
+inline Status peer_gone(const std::string& why) {
+  return Status(Code::peer_dead, "the connection to a peer is gone: " + why);
+}
+
 /// A frame that the socket has not taken, or not all of it.
 struct OutgoingFrame {
   std::array<std::byte, kMaxFrontBytes> front;  ///< head, header, and the zeros after it

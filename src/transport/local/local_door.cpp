@@ -12,6 +12,7 @@
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "os/byte_stream.hpp"
+#include "os/clock.hpp"
 #include "os/identity.hpp"
 #include "transport/local/local_events.hpp"
 
@@ -82,7 +83,7 @@ bool Door::accept() {
     unknown.socket = std::move(accepted->socket);
     unknown.process = accepted->process;
     unknown.received = 0;
-    unknown.arrived_ns = steady_now_ns();
+    unknown.arrived_ns = os::monotonic_ns();
     ++unknown_;
     epoll_event event = event_of(EPOLLIN, Source::unknown, static_cast<std::uint32_t>(&unknown - slots_.data()));
     if (!decide(unknown) && ::epoll_ctl(epoll_, EPOLL_CTL_ADD, unknown.socket.number(), &event) != 0) close(unknown);
@@ -146,7 +147,7 @@ void Door::close(Unknown& unknown) {
 }
 
 void Door::tend() {
-  const std::uint64_t now_ns = steady_now_ns();
+  const std::uint64_t now_ns = os::monotonic_ns();
   for (Unknown& unknown : slots_) {
     if (!unknown.socket.valid() || now_ns < unknown.arrived_ns + kHelloLimit_ns || decide(unknown)) continue;
     reject("that sent no hello in time", unknown.process, ::geteuid());
@@ -166,7 +167,7 @@ void Door::reject(const char* why, int process, unsigned user) {
 }
 
 void Door::pause(int error) {
-  paused_until_ns_ = steady_now_ns() + kPause_ns;
+  paused_until_ns_ = os::monotonic_ns() + kPause_ns;
   GRAPNEL_CHECK(watch_listener(0, EPOLL_CTL_MOD), "epoll_ctl on a listener failed with errno {}", errno);
   if (!std::has_single_bit(++pauses_)) return;
   base::log_warn("a connection of another rank waits: {}", os::descriptor_error("accepting it", error).message());

@@ -1,10 +1,9 @@
-// What an event of the worker's epoll descriptor belongs to, and the clock of its deadlines.
+// What an event of the worker's epoll descriptor belongs to.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <sys/epoll.h>
 
-#include <chrono>
 #include <cstdint>
 
 namespace grapnel::transport::local {
@@ -19,12 +18,5 @@ inline epoll_event event_of(std::uint32_t events, Source source, std::uint32_t i
 }
 inline Source source_of(const epoll_event& event) { return static_cast<Source>(event.data.u64 >> 32); }
 inline std::uint32_t index_of(const epoll_event& event) { return static_cast<std::uint32_t>(event.data.u64); }
-
-/// For deadlines of connections that are being made; nothing on a communication path reads it.
-inline std::uint64_t steady_now_ns() {
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-          .count());
-}
 
 }  // namespace grapnel::transport::local

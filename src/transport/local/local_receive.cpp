@@ -9,7 +9,6 @@
 
 #include "base/check.hpp"
 #include "base/log.hpp"
-#include "transport/local/local_buffer.hpp"
 #include "transport/local/local_worker.hpp"
 
 namespace grapnel::transport::local {
@@ -17,14 +16,6 @@ namespace {
 
 /// Of one connection, that the sink has neither received nor declined: more than a window of requests announces.
 constexpr std::size_t kMostArrivals = 65536;
-
-Arrival& arrival_of(BulkHandle bulk, std::size_t bytes) {
-  auto* arrival = static_cast<Arrival*>(bulk.handle);
-  GRAPNEL_CHECK(arrival != nullptr && arrival->state == Arrival::State::offered,
-                "a bulk payload was received or declined twice");
-  GRAPNEL_CHECK(arrival->bytes == bytes, "{} bytes of room for a bulk payload of {}", bytes, arrival->bytes);
-  return *arrival;
-}
 
 }  // namespace
 
@@ -46,7 +37,7 @@ bool LocalWorker::read(Connection& connection) {
   if (got < 0 && errno == EAGAIN) return false;
   if (got <= 0) {
     const char* why = got == 0 ? "it was closed at the other end" : std::strerror(errno);
-    fail(connection, Status(Code::peer_dead, std::string("the connection to a peer is gone: ") + why));
+    fail(connection, peer_gone(why));
     return true;
   }
   const std::size_t bytes = static_cast<std::size_t>(got);
@@ -203,7 +194,7 @@ void LocalWorker::announce(Connection& connection, const FrameHead& head, ByteVi
 }
 
 void LocalWorker::receive(BulkHandle bulk, ByteSpan place, Completion landed) {
-  Arrival& arrival = arrival_of(bulk, place.size());
+  Arrival& arrival = offered_arrival<Arrival>(bulk, place.size());
   Connection& connection = *arrival.connection;
   arrival.completion = landed;
   arrival.place = place.data();
@@ -219,7 +210,7 @@ void LocalWorker::receive(BulkHandle bulk, ByteSpan place, Completion landed) {
 
 void LocalWorker::decline(BulkHandle bulk) {
   auto* arrival = static_cast<Arrival*>(bulk.handle);
-  arrival_of(bulk, arrival->bytes);
+  offered_arrival<Arrival>(bulk, arrival->bytes);
   Connection& connection = *arrival->connection;
   const FrameHead head{.kind = FrameKind::decline, .number = arrival->number};
   connection.arrivals.erase(arrival->number);

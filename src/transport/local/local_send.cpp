@@ -118,9 +118,8 @@ Result<Sent> LocalWorker::start(Connection& connection, const FrameHead& head, B
       taken = send_parts(connection.socket.number(), parts, count);
     }
     if (taken < 0 && !is_full(errno)) [[unlikely]] {
-      // Told when all that the peer had sent before its end is read; see `read`.
-      connection.failure =
-          Status(Code::peer_dead, std::string("the connection to a peer is gone: ") + std::strerror(errno));
+      // Reported when all that the peer had sent before its end is read; see `read`.
+      connection.failure = peer_gone(std::strerror(errno));
       return connection.failure;
     }
     sent = taken < 0 ? 0 : static_cast<std::size_t>(taken);
@@ -197,9 +196,8 @@ bool LocalWorker::send_some(Connection& connection) {
   const ssize_t taken = send_parts(connection.socket.number(), parts, count);
   if (taken < 0) {
     if (is_full(errno)) return false;
-    // Told when all that the peer had sent before its end is read; see `read`.
-    connection.failure =
-        Status(Code::peer_dead, std::string("the connection to a peer is gone: ") + std::strerror(errno));
+    // Reported when all that the peer had sent before its end is read; see `read`.
+    connection.failure = peer_gone(std::strerror(errno));
     return false;
   }
   std::size_t left_bytes = connection.front_sent + static_cast<std::size_t>(taken);

@@ -12,7 +12,7 @@
 
 #include "base/check.hpp"
 #include "os/byte_stream.hpp"
-#include "transport/local/local_buffer.hpp"
+#include "os/clock.hpp"
 #include "transport/local/local_events.hpp"
 
 namespace grapnel::transport::local {
@@ -41,6 +41,11 @@ Status LocalWorker::open() {
   if (::epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, wake_.number(), &event) != 0) {
     return os::descriptor_error("watching an event descriptor (epoll_ctl)", errno);
   }
+  dozer_ = os::Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+  event = {.events = EPOLLIN, .data = {}};
+  if (!dozer_.valid() || ::epoll_ctl(dozer_.number(), EPOLL_CTL_ADD, epoll_.number(), &event) != 0) {
+    return os::descriptor_error("creating an epoll descriptor for sleeps", errno);
+  }
   buffer_.reset(new std::byte[kReadBytes]);
   return door_.open(epoll_.number());
 }
@@ -65,12 +70,12 @@ LocalWorker::~LocalWorker() {
 }
 
 void LocalWorker::drain(std::uint64_t limit_ns) {
-  const std::uint64_t until_ns = steady_now_ns() + limit_ns;
+  const std::uint64_t until_ns = os::monotonic_ns() + limit_ns;
   const auto all_left = [this] {
     return std::all_of(connections_.begin(), connections_.end(),
                        [](const auto& one) { return !one->failure.ok() || one->has_left(); });
   };
-  while (!all_left() && steady_now_ns() < until_ns) {
+  while (!all_left() && os::monotonic_ns() < until_ns) {
     if (!progress()) sleep(base::kMillisecond_ns);
   }
 }
@@ -83,7 +88,7 @@ bool LocalWorker::progress() {
   bool anything = false;
   for (int i = 0; i < count; ++i) anything |= handle(events[i]);
   if (has_deadlines_.load(std::memory_order_relaxed)) [[unlikely]]  // its own thread's; `doze` reads it in another
-    anything |= tend();
+    tend();
   if (!ended_.empty() || !landed_.empty() || !ending_.empty()) anything |= tell_what_ended();
   progressing_ = false;
   return anything;
@@ -118,7 +123,7 @@ void LocalWorker::handle_wake() {
   static_cast<void>(::read(wake_.number(), &count, sizeof count) == 0);
 }
 
-bool LocalWorker::tend() {
+void LocalWorker::tend() {
   door_.tend();
   if (connecting_ > 0) {
     for (Connection* connection : endpoints_) {
@@ -126,7 +131,6 @@ bool LocalWorker::tend() {
     }
   }
   has_deadlines_.store(connecting_ > 0 || door_.has_deadlines(), std::memory_order_relaxed);
-  return false;
 }
 
 bool LocalWorker::tell_what_ended() {
@@ -152,12 +156,6 @@ void LocalWorker::sleep(std::uint64_t timeout_ns) {
 
 bool LocalWorker::arm() {
   GRAPNEL_CHECK(!progressing_, "sleep was called from a sink or a completion");
-  if (!dozer_.valid()) {
-    dozer_ = os::Descriptor(::epoll_create1(EPOLL_CLOEXEC));
-    epoll_event event{.events = EPOLLIN, .data = {}};
-    const bool open = dozer_.valid() && ::epoll_ctl(dozer_.number(), EPOLL_CTL_ADD, epoll_.number(), &event) == 0;
-    GRAPNEL_CHECK(open, "no epoll descriptor for a server's sleep: errno {}", errno);
-  }
   if (!ended_.empty() || !landed_.empty() || !ending_.empty()) return false;
   return !woken_.exchange(false, std::memory_order_acq_rel);  // pairs with `wake`
 }

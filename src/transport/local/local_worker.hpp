@@ -2,7 +2,8 @@
 //
 // Threads: one at a time, except `doze` and `wake`.
 // Invariants:
-// (1) Completions, landings and failures are collected and told at the end of `progress`, never from within a send.
+// (1) Completions, landings and failures are collected, and reported at the end of `progress`, never from within a
+//     send.
 // (2) Where nothing waits to leave on a connection, a message goes into its socket at once, by one system call and
 //     without an allocation.
 // (3) What arrives is read into one buffer of the worker and handed on from there; a frame that is not whole is kept by
@@ -19,6 +20,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/units.hpp"
 #include "transport/local/local_connection.hpp"
 #include "transport/local/local_door.hpp"
 #include "transport/transport.hpp"
@@ -52,13 +54,15 @@ class LocalWorker final : public Worker {
   std::size_t endpoint_count() const override { return endpoints_.size(); }
 
  private:
+  static constexpr std::size_t kReadBytes = 128 * base::kKiB;  ///< of the receive buffer
+
   LocalWorker(std::uint64_t secret, MessageSink& sink);
 
   // Events, sleep, end: local_worker.cpp
   Status open();
   bool handle(const epoll_event& event);
   void handle_wake();
-  bool tend();
+  void tend();
   bool tell_what_ended();
   void show_to_dozer(std::uint32_t events);
   void sleep_on(int descriptor, std::uint64_t timeout_ns) const;
@@ -116,7 +120,7 @@ class LocalWorker final : public Worker {
   std::vector<Connection*> endpoints_;                    ///< by EndpointId
   std::size_t connecting_ = 0;
   std::unique_ptr<std::byte[]> buffer_;
-  ArrivalPool arrivals_;
+  ArrivalPool<Arrival> arrivals_;
 
   struct Ended {
     Completion completion;

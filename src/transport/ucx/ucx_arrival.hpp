@@ -7,10 +7,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <deque>
-#include <vector>
-
-#include "transport/transport.hpp"
+#include "transport/arrival_pool.hpp"
 
 namespace grapnel::transport::ucx {
 
@@ -24,32 +21,6 @@ struct Arrival {
   std::size_t bytes = 0;
   Completion completion;
   Status outcome;
-};
-
-class ArrivalPool {
- public:
-  Arrival& acquire() {
-    if (free_.empty()) free_.push_back(&arrivals_.emplace_back());
-    Arrival& arrival = *free_.back();
-    free_.pop_back();
-    arrival.state = Arrival::State::offered;
-    return arrival;
-  }
-  void release(Arrival& arrival) {
-    arrival = Arrival{};
-    free_.push_back(&arrival);
-  }
-  bool empty() const { return arrivals_.size() == free_.size(); }
-  template <typename Visitor>
-  void for_each(Arrival::State state, Visitor visit) {
-    for (Arrival& arrival : arrivals_) {
-      if (arrival.state == state) visit(arrival);
-    }
-  }
-
- private:
-  std::deque<Arrival> arrivals_;
-  std::vector<Arrival*> free_;
 };
 
 }  // namespace grapnel::transport::ucx

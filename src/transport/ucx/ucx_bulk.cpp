@@ -7,17 +7,7 @@
 #include "transport/ucx/ucx_worker.hpp"
 
 namespace grapnel::transport::ucx {
-namespace {
-
-Arrival& arrival_of(BulkHandle bulk, std::size_t bytes) {
-  auto* arrival = static_cast<Arrival*>(bulk.handle);
-  GRAPNEL_CHECK(arrival != nullptr && arrival->state == Arrival::State::offered,
-                "a bulk payload was received or declined twice");
-  GRAPNEL_CHECK(arrival->bytes == bytes, "{} bytes of room for a bulk payload of {}", bytes, arrival->bytes);
-  return *arrival;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 ucs_status_t UcxWorker::offer(Path& path, ByteView header, void* announcement, std::size_t bytes) {
   Arrival& arrival = arrivals_.acquire();
@@ -32,7 +22,7 @@ ucs_status_t UcxWorker::offer(Path& path, ByteView header, void* announcement, s
 }
 
 void UcxWorker::receive(BulkHandle bulk, ByteSpan place, Completion completion) {
-  Arrival& arrival = arrival_of(bulk, place.size());
+  Arrival& arrival = offered_arrival<Arrival>(bulk, place.size());
   arrival.state = Arrival::State::landing;
   arrival.completion = completion;
   ucp_request_param_t param{};
@@ -52,7 +42,7 @@ void UcxWorker::receive(BulkHandle bulk, ByteSpan place, Completion completion) 
 
 void UcxWorker::decline(BulkHandle bulk) {
   auto* arrival = static_cast<Arrival*>(bulk.handle);
-  arrival_of(bulk, arrival->bytes);
+  offered_arrival<Arrival>(bulk, arrival->bytes);
   if (offered_ == arrival) {
     offered_ = nullptr;
   } else {

@@ -4,26 +4,19 @@
 #include <sys/epoll.h>
 
 #include <cerrno>
-#include <chrono>
 #include <ctime>
 
 #include "base/check.hpp"
 #include "base/codec.hpp"
 #include "base/log.hpp"
 #include "base/units.hpp"
+#include "os/clock.hpp"
 #include "transport/ucx/ucx_status.hpp"
 
 namespace grapnel::transport::ucx {
 namespace {
 
 constexpr std::uint64_t kDrainLimit_ns = 200 * base::kMillisecond_ns;
-
-// Only for the bounded end of a worker; nothing on a communication path reads a clock here.
-std::uint64_t steady_now_ns() {
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-          .count());
-}
 
 void sleep_on(int descriptor, std::uint64_t timeout_ns) {
   pollfd event{.fd = descriptor, .events = POLLIN, .revents = 0};
@@ -122,8 +115,8 @@ UcxWorker::~UcxWorker() {
 }
 
 void UcxWorker::drain(std::uint64_t limit_ns) {
-  const std::uint64_t deadline = steady_now_ns() + limit_ns;
-  while ((operations_.in_use() > abandoned_ || is_looking_at_transmit_side()) && steady_now_ns() < deadline) {
+  const std::uint64_t deadline = os::monotonic_ns() + limit_ns;
+  while ((operations_.in_use() > abandoned_ || is_looking_at_transmit_side()) && os::monotonic_ns() < deadline) {
     if (!progress()) sleep(base::kMillisecond_ns);
   }
 }

@@ -143,7 +143,7 @@ class UcxWorker final : public Worker {
   ucp_ep_h last_way_back_ = nullptr;                  ///< path_of's answer of last time
   Path* last_path_ = nullptr;
 
-  ArrivalPool arrivals_;
+  ArrivalPool<Arrival> arrivals_;
   std::size_t abandoned_ = 0;        ///< operations that UCX still has although their failure was told
   Arrival* offered_ = nullptr;       ///< to the sink, at this moment
   std::vector<Arrival*> landed_;     ///< since the last tell_what_ended
