@@ -86,7 +86,8 @@ class Outputs(Case):
     def test_a_full_disk(self):
         run = [OPTIONS.tool, "run", "-n", "2", "--"]
         with open("/dev/full", "w", encoding="utf-8") as full:
-            for command in ([OPTIONS.lu, *LU], [*run, OPTIONS.lu, *LU], [OPTIONS.lu, "--help"], [OPTIONS.tool, "info"],
+            for command in ([OPTIONS.lu, *LU], [*run, OPTIONS.lu, *LU],
+                            [OPTIONS.tool, "run", "-n", "2", "--label", "--", "seq", "100000"], [OPTIONS.lu, "--help"], [OPTIONS.tool, "info"],
                             [OPTIONS.tool, "info", "--json"], [OPTIONS.tool, "--version"], [OPTIONS.tool, "--help"]):
                 with self.subTest(command=command):
                     code, err = self.with_output(full, subprocess.PIPE, *command)

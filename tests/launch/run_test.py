@@ -363,6 +363,8 @@ class Info(Case):
         code, _, err = self.run_job(launcher=[OPTIONS.tool, "info"])
         self.assertEqual(code, 1)
         self.assertIn('GRAPNEL_FENCE="sometimes" cannot be used; it takes serial|overlapped', err)
+        code, _, err = self.run_job("-n", 3, OPTIONS.probe, "check")
+        self.assertEqual((code, err.count("cannot be used"), len(err.splitlines())), (2, 1, 1), err)
 
 
 def main():

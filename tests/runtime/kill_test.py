@@ -65,6 +65,19 @@ class BusyKill(run_test.Kill):
                     self.assertRegex(err, r"rank 0 ended without leaving the job|process rank 0 .*|rank 0 died")
                     self.remove_what_mpirun_left()
 
+    def test_a_node_whose_processes_are_stopped(self):
+        """No process ends, so that only the missing heartbeat shows it."""
+        self.environment["GRAPNEL_HEARTBEAT_MS"] = "200"
+        for how in ("mix", "barrier"):
+            with self.subTest(how=how):
+                job, ranks_of = self.start_staying(how, 5, 2)
+                time.sleep(0.5)
+                for rank in (3, 4):
+                    os.kill(ranks_of[rank], signal.SIGSTOP)
+                code, err = self.finish(job, 10)
+                self.assertNotEqual(code, 0, err)
+                self.assertRegex(err, r"lost host \S+ \(node 1, ranks 3 to 4\): no heartbeat from its server")
+
     def test_ranks_that_come_and_go(self):
         dice = random.Random(run_test.OPTIONS.seed)
         endings = []
@@ -97,7 +110,7 @@ class BusyKill(run_test.Kill):
 
 def load_tests(loader, _tests, _pattern):
     names = ("test_random_kills", "test_ranks_that_come_and_go", "test_a_rank_that_ends_well_without_leaving",
-             "test_the_same_under_other_launchers")
+             "test_the_same_under_other_launchers", "test_a_node_whose_processes_are_stopped")
     return loader.loadTestsFromNames([f"BusyKill.{name}" for name in names], sys.modules[__name__])
 
 

@@ -18,6 +18,7 @@
 
 #include "base/codec.hpp"
 #include "base/output.hpp"
+#include "os/limits.hpp"
 #include "run/inherited.hpp"
 #include "run/job.hpp"
 #include "run/labels.hpp"
@@ -111,7 +112,7 @@ class Back {
     while (!job.is_over()) serve(job);
     clean_up();
     tell_counts();
-    return job.exit_code();
+    return exit_code_after(job);
   }
 
  private:
@@ -197,6 +198,13 @@ class Back {
     const PmiServer::Counts& counts = server_.counts();
     say(fmt::format("the server had {} requests from {} ranks, {} at most from one, and {} fences", counts.messages,
                     options_.ranks, counts.most_of_a_rank, counts.fences));
+  }
+
+  // A job whose result was lost must not end with 0.
+  int exit_code_after(const Job& job) const {
+    if (labels_.error() == 0) return job.exit_code();
+    say(fmt::format("standard output cannot be written: {}", os::error_words(labels_.error())));
+    return job.exit_code() != 0 ? job.exit_code() : 1;
   }
 
   // Should this process be killed after it has decided, the front has the message and the exit code.

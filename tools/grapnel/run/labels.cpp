@@ -16,21 +16,6 @@ namespace {
 
 constexpr std::size_t kLongestLine = 64 * 1024;  // a longer one is cut, so that no rank can fill our memory
 
-bool write_all(int to, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(to, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EAGAIN) {
-      pollfd entry{to, POLLOUT, 0};
-      ::poll(&entry, 1, -1);
-      continue;
-    }
-    if (written < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
 }  // namespace
 
 Labels::~Labels() {
@@ -106,7 +91,24 @@ bool Labels::pass_lines(Source& source) {
     out += source.label + source.line + '\n';
     source.line.clear();
   }
-  return write_all(source.to, out) && count != 0;
+  return write_out(source.to, out) && count != 0;
+}
+
+bool Labels::write_out(int to, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(to, text.data(), text.size());
+    if (written >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EAGAIN) {
+      pollfd entry{to, POLLOUT, 0};
+      ::poll(&entry, 1, -1);
+    } else if (errno != EINTR) {
+      if (errno == EPIPE) return false;
+      if (to == STDOUT_FILENO && error_ == 0) error_ = errno;
+      return true;
+    }
+  }
+  return true;
 }
 
 }  // namespace grapnel::tool

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -37,6 +38,9 @@ class Labels {
   void start();
   /// Waits until everything that was written has been passed on, at most `timeout_s`.
   void drain(double timeout_s);
+  /// Why standard output could not be written, as an errno (a full disk); 0: it could. A closed pipe is no error: the
+  /// rank gets SIGPIPE. After `drain`.
+  int error() const { return error_; }
 
  private:
   struct Source {
@@ -47,14 +51,17 @@ class Labels {
   };
   Status add_source(int rank, int to, os::Descriptor& writer);
   void pass_on();
-  /// False when the source has ended, or nobody reads its output any more.
-  static bool pass_lines(Source& source);
+  /// False when the source has ended, or the reader of its output has closed its end: then the rank gets SIGPIPE.
+  bool pass_lines(Source& source);
+  /// False when the reader has closed its end. After another error the text is lost.
+  bool write_out(int to, std::string_view text);
 
   const int errors_;
   std::vector<Source> sources_;
   int ranks_ = 0;
   std::thread thread_;
   std::atomic<bool> done_{true};
+  std::atomic<int> error_{0};
 };
 
 }  // namespace grapnel::tool

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/config.hpp"
 #include "run/front.hpp"
 #include "run/hand_over.hpp"
 #include "run/message.hpp"
@@ -24,6 +25,8 @@ int refuse(const std::string& why) {
 int run(RunOptions options) {
   if (options.command.empty()) return refuse("which program? grapnel run -n 4 -- ./program arguments…");
   if (options.ranks < 1) return refuse(fmt::format("-n {}: a job has at least one rank", options.ranks));
+  // Each rank would refuse a setting, and print so.
+  if (const auto config = base::Config::from_environment(); !config) return refuse(config.status().message());
   if (needs_hand_over(options)) return hand_over(options);
   if (options.nodes > options.ranks) {
     return refuse(fmt::format("--nodes {}: more virtual nodes than the {} rank(s)", options.nodes, options.ranks));
