@@ -16,7 +16,7 @@ void must(ucs_status_t status, const char* what) {
 
 class BareWire final : public Wire {
  public:
-  explicit BareWire(const std::vector<std::pair<std::string, std::string>>& settings) {
+  BareWire(const std::vector<std::pair<std::string, std::string>>& settings, unsigned id) : id_(id) {
     ucp_config_t* config = nullptr;
     must(ucp_config_read(nullptr, nullptr, &config), "ucp_config_read");
     for (const auto& [name, value] : settings)
@@ -32,7 +32,7 @@ class BareWire final : public Wire {
     must(ucp_worker_create(context_, &worker_params, &worker_), "ucp_worker_create");
     ucp_am_handler_param_t handler{};
     handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
-    handler.id = 1;
+    handler.id = id_;
     handler.cb = receive;
     handler.arg = this;
     must(ucp_worker_set_am_recv_handler(worker_, &handler), "ucp_worker_set_am_recv_handler");
@@ -69,7 +69,7 @@ class BareWire final : public Wire {
     param.user_data = this;
     param.flags = UCP_AM_SEND_FLAG_EAGER;
     const ucs_status_ptr_t request =
-        ucp_am_send_nbx(endpoint_, 1, header.data(), header.size(), payload.data(), payload.size(), &param);
+        ucp_am_send_nbx(endpoint_, id_, header.data(), header.size(), payload.data(), payload.size(), &param);
     if (UCS_PTR_IS_ERR(request)) must(UCS_PTR_STATUS(request), "ucp_am_send_nbx");
     if (request != nullptr) ++under_way_;
   }
@@ -89,6 +89,7 @@ class BareWire final : public Wire {
     return UCS_OK;
   }
 
+  const unsigned id_;
   ucp_context_h context_ = nullptr;
   ucp_worker_h worker_ = nullptr;
   ucp_ep_h endpoint_ = nullptr;
@@ -97,8 +98,8 @@ class BareWire final : public Wire {
 
 }  // namespace
 
-std::unique_ptr<Wire> make_bare_wire(const std::vector<std::pair<std::string, std::string>>& settings) {
-  return std::make_unique<BareWire>(settings);
+std::unique_ptr<Wire> make_bare_wire(const std::vector<std::pair<std::string, std::string>>& settings, unsigned id) {
+  return std::make_unique<BareWire>(settings, id);
 }
 
 }  // namespace grapnel::testing
