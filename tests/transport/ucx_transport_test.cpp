@@ -82,6 +82,7 @@ TEST_F(UcxSettings, OneMachineTalksOverLoopback) {
   const auto settings = choose({"a", "a"});
   EXPECT_EQ(settings.transports, "tcp");
   EXPECT_EQ(change(settings, "TLS"), "tcp");
+  EXPECT_EQ(change(settings, "ZCOPY_THRESH"), "inf");
   EXPECT_EQ(change(settings, "NET_DEVICES"), std::getenv("UCX_NET_DEVICES") == nullptr ? "lo" : "");
   EXPECT_EQ(settings.native, NativeWay::none);
   EXPECT_TRUE(settings.detects_dead_peers);
@@ -101,6 +102,7 @@ TEST_F(UcxSettings, SeveralMachinesTakeWhatTheyHaveExceptSharedMemory) {
   rows_.push_back({.name = "rc_verbs", .device = "rxe0:1", .how = {}});
   settings = choose({"a", "b"});
   EXPECT_EQ(settings.native, NativeWay::adapter);
+  EXPECT_EQ(change(settings, "ZCOPY_THRESH"), "");  // an adapter sends from the caller's memory
   EXPECT_TRUE(settings.detects_dead_peers);
   config_.native_rma = false;
   EXPECT_EQ(choose({"a", "b"}).native, NativeWay::none);
@@ -224,8 +226,8 @@ TEST(UcxTransport, WorkersOfAnotherJobAreIgnored) {
   EXPECT_EQ(mailbox.letters[0].header, number(1));
 }
 
-// Active messages of another UCP program: no hello, no way back. Id 0 is not initialized in UCX; ids from 4 on UCX drops
-// itself, with a warning each.
+// Active messages of another UCP program: no hello, no way back. UCX does not initialize id 0; it drops ids from 4 on,
+// with a warning each.
 TEST(UcxTransport, MessagesThatAreNoneOfOursAreIgnored) {
   auto transport = make_transport(0, 2);
   ASSERT_TRUE(transport.ok());

@@ -26,8 +26,8 @@ class Wire {
   std::function<void(ByteView, ByteView)> on_message;
 };
 
-/// Bare UCP with `settings` for ucp_config_modify, whose messages have the active message id `id`; this part includes none
-/// of the transport's headers.
+/// Bare UCP with `settings` for ucp_config_modify, whose messages have this active message id. It includes none of the
+/// transport's headers.
 std::unique_ptr<Wire> make_bare_wire(const std::vector<std::pair<std::string, std::string>>& settings, unsigned id = 1);
 std::unique_ptr<Wire> make_worker_wire();
 

@@ -37,6 +37,12 @@ void choose_tcp_connecting(Settings& settings) {
   settings.changes.emplace_back(names_carry_transport() ? "TCP_CONN_NB" : "CONN_NB", "y");
 }
 
+// Where a peer dies while messages of several segments wait to be sent to it from the caller's memory, UCX 1.13 aborts
+// ("comp->count > 0"). From UCX's own buffers they do not.
+void choose_tcp_copies(Settings& settings) {
+  if (!user_sets("UCX_ZCOPY_THRESH")) settings.changes.emplace_back("ZCOPY_THRESH", "inf");
+}
+
 void choose_transports(Settings& settings, bool one_machine, const std::vector<TransportRow>& rows) {
   if (const char* chosen = std::getenv("UCX_TLS")) {
     settings.transports = chosen;
@@ -89,6 +95,7 @@ Settings choose_settings(const base::Config& config, const launch::NodeMap& node
   if (shared_memory && !user_sets("UCX_RNDV_SCHEME")) settings.changes.emplace_back("RNDV_SCHEME", "am");
   if (tcp) choose_tcp_segments(settings);
   if (tcp) choose_tcp_connecting(settings);
+  if (tcp && !adapter) choose_tcp_copies(settings);
   return settings;
 }
 
