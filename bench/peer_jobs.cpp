@@ -105,9 +105,9 @@ bool measure_rounds(PeerPlace place, const Lab* lab, const Plan& plan, PeerValue
 
 // Why a row cannot be measured in this build; empty: it can.
 std::string obstacle(const PeerRow& row) {
-  if (row.kind == PeerRow::Kind::face) {
-    const Program& face = program_of_name(kOurArmci);
-    return is_there(face) ? "" : face.absence;
+  if (row.kind == PeerRow::Kind::front_end) {
+    const Program& front_end = program_of_name(kOurArmci);
+    return is_there(front_end) ? "" : front_end.absence;
   }
   const bool has_peer = std::any_of(programs().begin(), programs().end(),
                                     [](const Program& p) { return !is_ours(p.name) && is_there(p); });

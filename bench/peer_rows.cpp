@@ -46,9 +46,9 @@ std::vector<PeerRow> same_node_rows() {
     rows.push_back({"peers/same_node/" + operation, operation, Kind::best_peer});
   }
   add_operations_of_both_places(rows, "same_node");
-  for (const std::string& operation : unfenced) rows.push_back({"peers/face/" + operation, operation, Kind::face});
+  for (const std::string& operation : unfenced) rows.push_back({"peers/face/" + operation, operation, Kind::front_end});
   for (const std::string& operation : blocking_operations()) {
-    rows.push_back({"peers/face/" + operation, operation, Kind::face});
+    rows.push_back({"peers/face/" + operation, operation, Kind::front_end});
   }
   return rows;
 }
@@ -70,7 +70,7 @@ struct Limit {
 
 std::optional<Limit> limit_of(const PeerRow& row, const PeerValues& values, const std::string& ours) {
   if (row.kind == Kind::idle) return Limit{ours, row.operation.substr(kBusy.size())};
-  if (row.kind == Kind::face) return Limit{kOurCore, row.operation};
+  if (row.kind == Kind::front_end) return Limit{kOurCore, row.operation};
   const auto best = values.best_peer(row.operation);
   if (!best) return std::nullopt;
   return Limit{*best, row.operation};

@@ -51,7 +51,7 @@ struct PeerRow {
   enum class Kind {
     best_peer,  ///< the limit is the best peer
     idle,       ///< the operation with a busy target; the limit is ours with an idle one
-    face,       ///< ARMCI's interface; the limit is the C++ interface
+    front_end,  ///< ARMCI's interface; the limit is the C++ interface
   };
   std::string name;
   std::string operation;

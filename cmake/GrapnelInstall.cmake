@@ -58,7 +58,7 @@ if(TARGET grapnel_shared)
   install(FILES ${PROJECT_BINARY_DIR}/package/grapnel.pc DESTINATION lib/pkgconfig)
 endif()
 
-# A face goes with its headers, and with what links its archive.
+# A front end goes with its headers, and with what links its archive.
 if(TARGET armci)
   grapnel_relocatable(armci)
   set_target_properties(armci PROPERTIES

@@ -1,9 +1,9 @@
 # The MPI that the build is for, as one target: grapnel_mpi (headers, library, no C++ bindings), absent with GRAPNEL_MPI=none.
 #
-# libgrapnel never links it; faces that stand on MPI do, through grapnel_launch_mpi. Several MPIs may be installed side by
+# libgrapnel never links it; front ends that stand on MPI do, through grapnel_launch_mpi. Several MPIs may be installed side by
 # side: the compiler wrapper says which one is meant (mpicc.openmpi, mpicc.mpich where the system names them so, else a
 # plain mpicc, which must be of the wanted family). GRAPNEL_MPI_LAUNCHER is the program that starts its jobs in tests.
-set(GRAPNEL_MPI openmpi CACHE STRING "The MPI that faces are built for: openmpi, mpich or none")
+set(GRAPNEL_MPI openmpi CACHE STRING "The MPI that front ends are built for: openmpi, mpich or none")
 set_property(CACHE GRAPNEL_MPI PROPERTY STRINGS openmpi mpich none)
 
 # FindMPI keeps what it found in the cache: a folder belongs to one MPI.

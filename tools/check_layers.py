@@ -4,7 +4,7 @@
 The table's rows are the layers, and the outer areas (tools, bench, apps, examples) that build on them. What holds:
   - a file includes its own layer, the layers of its row, public headers and the system;
   - of another layer only headers at the top of its folder; runtime alone may reach below transport, os and launch;
-  - a folder of face includes no other folder of face;
+  - a folder of api includes no other folder of api;
   - apps, examples and public headers see public headers (include/) only;
   - a public header that a layer implements (its stem.cpp includes it first) is open to those who may include that layer;
   - grapnel_layer(... USES ...) in a layer's CMakeLists.txt names only granted layers.
@@ -106,7 +106,7 @@ class Checker:
             return
         text = blank_comments(self._text(path))
         for match in INCLUDE.finditer(text):
-            rule = self._broken_rule(path, name, folder, match[1], match[2]) or self._broken_face_rule(path, match[2])
+            rule = self._broken_rule(path, name, folder, match[1], match[2]) or self._broken_front_end_rule(path, match[2])
             if rule:
                 self._report(path, text.count("\n", 0, match.start()) + 1, match[2], rule)
 
@@ -136,11 +136,11 @@ class Checker:
             return None
         return f"implemented by {', '.join(sorted(owners))}, which {name} may not include"
 
-    def _broken_face_rule(self, path, include):
+    def _broken_front_end_rule(self, path, include):
         mine, theirs = path.parts[:3], Path(include).parts
-        if mine[:2] != ("src", "face") or theirs[:1] != ("face",) or theirs[1] == mine[2]:
+        if mine[:2] != ("src", "api") or theirs[:1] != ("api",) or theirs[1] == mine[2]:
             return None
-        return "a face never includes another face"
+        return "a front end never includes another front end"
 
     def _broken_layer_rule(self, name, target):
         other = target.parts[0]

@@ -1,4 +1,4 @@
-// Grapnel's C++ interface, for what a face costs on top of it, and where a build has no face. See peer.h.
+// Grapnel's C++ interface, for what a front end costs on top of it, and where a build has no front end. See peer.h.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>

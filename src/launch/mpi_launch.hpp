@@ -1,5 +1,5 @@
-// A program that has started MPI: its communicator is the job. In the target grapnel_launch_mpi, which faces link and
-// libgrapnel does not.
+// A program that has started MPI: its communicator is the job. In the target grapnel_launch_mpi, which front ends
+// link and libgrapnel does not.
 //
 // Threads: start, fence and finalize call MPI, in the calling thread alone: MPI_THREAD_FUNNELED is enough. MPI_Abort
 // may come from another thread, at a job's end by failure.

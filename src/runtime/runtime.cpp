@@ -1,4 +1,4 @@
-// The public face of the core: every call hands on to the layer that does it.
+// The public interface of the core: every call hands on to the layer that does it.
 #include "grapnel/runtime.hpp"
 
 #include <cstdlib>

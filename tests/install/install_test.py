@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """An installed prefix, moved once: the README's first program and an ARMCI program, by each way to link that the docs name.
 
-Takes from the environment: GRAPNEL_BUILD, GRAPNEL_SOURCE and, for the ARMCI face, GRAPNEL_MPI and GRAPNEL_MPI_LAUNCHER.
+Takes from the environment: GRAPNEL_BUILD, GRAPNEL_SOURCE and, for ARMCI, GRAPNEL_MPI and GRAPNEL_MPI_LAUNCHER.
 """
 
 import os
@@ -90,7 +90,7 @@ class InstallTest(unittest.TestCase):
         for text in [*self.prefix.glob("lib/pkgconfig/*"), *self.prefix.glob("lib/cmake/*/*")]:
             self.assertNotIn(str(BUILD), text.read_text(), text.name)
 
-    @unittest.skipUnless(MPI, "this build has no ARMCI face")
+    @unittest.skipUnless(MPI, "this build has no ARMCI")
     def test_an_armci_program_by_each_way_to_link(self):
         wrapper = f"mpicc.{MPI}"
         library = f"-I{self.prefix}/include -L{self.prefix}/lib -larmci -Wl,-rpath,{self.prefix}/lib"
@@ -108,7 +108,7 @@ class InstallTest(unittest.TestCase):
                 self.assertEqual(any(name.startswith("libarmci") for name in names), shared, names)
                 self.run_armci(way)
 
-    @unittest.skipUnless(MPI, "this build has no ARMCI face")
+    @unittest.skipUnless(MPI, "this build has no ARMCI")
     def test_another_mpis_wrapper_is_refused_by_the_header(self):
         wrapper = shutil.which("mpicc.mpich" if MPI == "openmpi" else "mpicc.openmpi")
         if wrapper is None:

@@ -12,7 +12,7 @@ TABLE = """
 | transport | wire | base os |
 | rma | operations | base os |
 | runtime | owner | base os transport rma |
-| face | interfaces | base runtime |
+| api | interfaces | base runtime |
 | tools | command | base runtime |
 | apps | applications | |
 """
@@ -71,11 +71,11 @@ class LayersTest(TreeTest):
         self.write("src/runtime/more.cpp", '#include "rma/detail/copy.hpp"\n')
         self.assert_one("rma/detail is private to rma")
 
-    def test_a_face_never_includes_another(self):
-        self.write("src/face/one/a.hpp", "")
-        self.write("src/face/one/b.cpp", '#include "face/one/a.hpp"\n')
-        self.write("src/face/two/c.cpp", '#include "face/one/a.hpp"\n')
-        self.assert_one("src/face/two/c.cpp:1", "a face never includes another face")
+    def test_a_front_end_never_includes_another(self):
+        self.write("src/api/one/a.hpp", "")
+        self.write("src/api/one/b.cpp", '#include "api/one/a.hpp"\n')
+        self.write("src/api/two/c.cpp", '#include "api/one/a.hpp"\n')
+        self.assert_one("src/api/two/c.cpp:1", "a front end never includes another front end")
 
     def test_apps_see_public_headers_only(self):
         self.write("apps/lu/blocks.hpp", "")

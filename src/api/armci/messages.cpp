@@ -1,0 +1,231 @@
+// Point-to-point messages, barriers, broadcasts and the tree, over MPI.
+//
+// The barriers are the core's. Only the calling thread enters MPI. What MPI itself reports ends the job, in the name of
+// the call.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "api/armci/define.hpp"
+#include "api/armci/errors.hpp"
+#include "api/armci/mpi_wait.hpp"
+#include "api/armci/rank_waits.hpp"
+#include "api/armci/scopes.hpp"
+
+using grapnel::Code;
+using grapnel::Result;
+using grapnel::Status;
+using namespace grapnel::armci;
+
+namespace grapnel::armci {
+namespace {
+
+constexpr int kHandOverTag = 8;  // on `library_comm`
+
+void check_buffer(const char* call, int bytes, int rank, MPI_Comm comm) {
+  if (bytes < 0) stop(call, negative("bytes", bytes));
+  int ranks = 0;
+  MPI_Comm_size(comm, &ranks);
+  if (rank < 0 || rank >= ranks) stop(call, bad_rank(rank, ranks));
+}
+
+/// From 0 to what MPI has as its largest.
+void check_tag(const char* call, int tag) {
+  const int* largest = nullptr;
+  int found = 0;  // always: MPI has it as long as it runs
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &found);
+  if (tag >= 0 && tag <= *largest) return;
+  stop(call, Status(Code::invalid_argument, fmt::format("tag is {}; 0..{} are possible", tag, *largest)));
+}
+
+void finish(const char* call, MPI_Request request, int bytes, MPI_Status* status) {
+  const Status done = wait_for_mpi(request, bytes, status);
+  if (!done.ok()) stop(call, done);
+}
+
+int receive(const char* call, int tag, void* buffer, int room, int* bytes, int from) {
+  const MPI_Comm comm = world_comm(call);
+  if (from != MPI_ANY_SOURCE) check_buffer(call, room, from, comm);
+  if (room < 0) stop(call, negative("room", room));
+  if (tag != MPI_ANY_TAG) check_tag(call, tag);
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Status status;
+  must_mpi(call, MPI_Irecv(buffer, room, MPI_BYTE, from, tag, comm, &request));
+  finish(call, request, room, &status);
+  if (bytes != nullptr) MPI_Get_count(&status, MPI_BYTE, bytes);
+  return status.MPI_SOURCE;
+}
+
+Status run_broadcast(MPI_Comm comm, void* buffer, int bytes, int root) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  GRAPNEL_TRY(mpi_status(MPI_Ibcast(buffer, bytes, MPI_BYTE, root, comm, &request)));
+  return wait_for_mpi(request, bytes);
+}
+
+/// From one member of the group to another; the rest return at once.
+Status hand_over(const Job& job, const GroupEntry& group, void* buffer, int bytes, int from, int to) {
+  const auto world_rank = [&](int place) { return group.members[static_cast<std::size_t>(place)]; };
+  const MPI_Comm comm = job.groups.library_comm();
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (group.my_index == from) {
+    GRAPNEL_TRY(mpi_status(MPI_Isend(buffer, bytes, MPI_BYTE, world_rank(to), kHandOverTag, comm, &request)));
+  } else if (group.my_index == to) {
+    GRAPNEL_TRY(mpi_status(MPI_Irecv(buffer, bytes, MPI_BYTE, world_rank(from), kHandOverTag, comm, &request)));
+  } else {
+    return {};
+  }
+  return wait_for_mpi(request, bytes);
+}
+
+/// `root` is a rank of the group. One that is no master hands its data to the first of the masters.
+Status broadcast(Job& job, GroupEntry& group, int scope, void* buffer, int bytes, int root) {
+  if (bytes < 0) return negative("bytes", bytes);
+  if (root < 0 || root >= group.size()) return bad_rank(root, group.size());
+  const auto places = places_of_scope(job, group, scope);
+  if (!places) return places.status();
+  auto found = std::find(places->begin(), places->end(), root);
+  if (found == places->end()) {
+    if (scope != SCOPE_MASTERS) {
+      return {Code::invalid_argument, fmt::format("root {} takes no part in scope {}", root, scope)};
+    }
+    found = places->begin();
+    GRAPNEL_TRY(hand_over(job, group, buffer, bytes, root, *found));
+  }
+  const auto comm = comm_of_scope(job, group, scope);
+  if (!comm) return comm.status();
+  if (*comm == MPI_COMM_NULL) return {};
+  return run_broadcast(*comm, buffer, bytes, static_cast<int>(found - places->begin()));
+}
+
+Status broadcast_in_node(Job& job, void* buffer, int bytes) {
+  const auto places = places_of_scope(job, job.groups.world(), SCOPE_NODE);
+  return broadcast(job, job.groups.world(), SCOPE_NODE, buffer, bytes, places->front());
+}
+
+void broadcast_to_all(const char* call, void* buffer, int bytes, int root) {
+  const MPI_Comm comm = world_comm(call);
+  check_buffer(call, bytes, root, comm);
+  const Status done = run_broadcast(comm, buffer, bytes, root);
+  if (!done.ok()) stop(call, done);
+}
+
+}  // namespace
+}  // namespace grapnel::armci
+
+ARMCI_DEFINE_LOWER(int, msg_me, (void)) {
+  int me = 0;
+  MPI_Comm_rank(world_comm("armci_msg_me"), &me);
+  return me;
+}
+
+ARMCI_DEFINE_LOWER(int, msg_nproc, (void)) {
+  int ranks = 0;
+  MPI_Comm_size(world_comm("armci_msg_nproc"), &ranks);
+  return ranks;
+}
+
+ARMCI_DEFINE_LOWER(void, msg_abort, (int code)) { stop_job(fmt::format("armci_msg_abort (code {})", code), code); }
+
+ARMCI_DEFINE_LOWER(double, timer, (void)) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+ARMCI_DEFINE_LOWER(void, msg_snd, (int tag, void* buffer, int bytes, int to)) {
+  const MPI_Comm comm = world_comm("armci_msg_snd");
+  check_buffer("armci_msg_snd", bytes, to, comm);
+  check_tag("armci_msg_snd", tag);
+  MPI_Request request = MPI_REQUEST_NULL;
+  must_mpi("armci_msg_snd", MPI_Isend(buffer, bytes, MPI_BYTE, to, tag, comm, &request));
+  finish("armci_msg_snd", request, bytes, MPI_STATUS_IGNORE);
+}
+
+ARMCI_DEFINE_LOWER(void, msg_rcv, (int tag, void* buffer, int room, int* bytes, int from)) {
+  if (from == MPI_ANY_SOURCE) stop("armci_msg_rcv", negative("from", from));
+  receive("armci_msg_rcv", tag, buffer, room, bytes, from);
+}
+
+ARMCI_DEFINE_LOWER(int, msg_rcvany, (int tag, void* buffer, int room, int* bytes)) {
+  return receive("armci_msg_rcvany", tag, buffer, room, bytes, MPI_ANY_SOURCE);
+}
+
+ARMCI_DEFINE_LOWER(void, msg_barrier, (void)) {
+  const MPI_Comm comm = world_comm("armci_msg_barrier");
+  if (the_job == nullptr) {  // before ARMCI_Init, or after ARMCI_Finalize
+    must_mpi("armci_msg_barrier", MPI_Barrier(comm));
+    return;
+  }
+  must("armci_msg_barrier", [](Job& job) { return run_barrier("armci_msg_barrier", job, job.groups.world().core); });
+}
+
+ARMCI_DEFINE_LOWER(void, msg_group_barrier, (ARMCI_Group * group)) {
+  must("armci_msg_group_barrier", [&](Job& job) -> Status {
+    const auto entry = job.groups.find_mine(group);
+    if (!entry) return entry.status();
+    return run_barrier("armci_msg_group_barrier", job, (*entry)->core);
+  });
+}
+
+ARMCI_DEFINE_LOWER(void, msg_bcast, (void* buffer, int bytes, int root)) {
+  broadcast_to_all("armci_msg_bcast", buffer, bytes, root);
+}
+
+ARMCI_DEFINE_LOWER(void, msg_brdcst, (void* buffer, int bytes, int root)) {
+  broadcast_to_all("armci_msg_brdcst", buffer, bytes, root);
+}
+
+ARMCI_DEFINE_LOWER(void, msg_bcast_scope, (int scope, void* buffer, int bytes, int root)) {
+  if (scope == SCOPE_ALL) return broadcast_to_all("armci_msg_bcast_scope", buffer, bytes, root);
+  must("armci_msg_bcast_scope",
+       [&](Job& job) { return broadcast(job, job.groups.world(), scope, buffer, bytes, root); });
+}
+
+ARMCI_DEFINE_LOWER(void, msg_clus_brdcst, (void* buffer, int bytes)) {
+  must("armci_msg_clus_brdcst", [&](Job& job) { return broadcast_in_node(job, buffer, bytes); });
+}
+
+ARMCI_DEFINE_LOWER(void, msg_group_bcast_scope, (int scope, void* buffer, int bytes, int root, ARMCI_Group* group)) {
+  must("armci_msg_group_bcast_scope", [&](Job& job) -> Status {
+    const auto entry = job.groups.find_mine(group);
+    if (!entry) return entry.status();
+    const std::vector<int>& members = (*entry)->members;
+    const auto found = std::find(members.begin(), members.end(), root);
+    if (found == members.end()) return {Code::invalid_argument, fmt::format("root {} is no member of the group", root)};
+    return broadcast(job, **entry, scope, buffer, bytes, static_cast<int>(found - members.begin()));
+  });
+}
+
+ARMCI_DEFINE_LOWER(void, grp_clus_brdcst, (void* buffer, int bytes, int first, int count, ARMCI_Group* group)) {
+  must("armci_grp_clus_brdcst", [&](Job& job) -> Status {
+    const auto entry = job.groups.find_mine(group);
+    if (!entry) return entry.status();
+    if (bytes < 0) return negative("bytes", bytes);
+    if (first < 0 || count < 1 || count > (*entry)->size() - first) return bad_rank(first, (*entry)->size());
+    if ((*entry)->my_index < first || (*entry)->my_index >= first + count) return {};
+    std::vector<int> places;
+    for (int place = first; place < first + count; ++place) places.push_back(place);
+    auto comm = job.groups.create_comm(**entry, places.data(), count);
+    if (!comm) return comm.status();
+    Status done = run_broadcast(*comm, buffer, bytes, 0);
+    free_comm(*comm);
+    return done;
+  });
+}
+
+ARMCI_DEFINE_LOWER(void, msg_bintree, (int scope, int* root, int* up, int* left, int* right)) {
+  must("armci_msg_bintree", [&](Job& job) -> Status {
+    if (root == nullptr || up == nullptr || left == nullptr || right == nullptr) return null_pointer("a result");
+    const auto places = places_of_scope(job, job.groups.world(), scope);
+    if (!places) return places.status();
+    *root = places->front();
+    *up = *left = *right = -1;
+    const auto found = std::find(places->begin(), places->end(), job.me);
+    if (found == places->end()) return {};
+    const auto mine = static_cast<std::size_t>(found - places->begin());
+    const auto rank_at = [&](std::size_t at) { return at < places->size() ? (*places)[at] : -1; };
+    if (mine > 0) *up = rank_at((mine - 1) / 2);
+    *left = rank_at(2 * mine + 1);
+    *right = rank_at(2 * mine + 2);
+    return {};
+  });
+}
