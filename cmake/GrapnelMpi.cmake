@@ -1,6 +1,7 @@
-# The MPI that the build is for, as one target: grapnel_mpi (headers, library, no C++ bindings), absent with GRAPNEL_MPI=none.
+# The MPI that the build is for, as one target: grapnel_mpi_library (headers, library, no C++ bindings), absent with
+# GRAPNEL_MPI=none.
 #
-# libgrapnel never links it; front ends that stand on MPI do, through grapnel_launch_mpi. Several MPIs may be installed side by
+# libgrapnel never links it; front ends that stand on MPI do, through the layer mpi. Several MPIs may be installed side by
 # side: the compiler wrapper says which one is meant (mpicc.openmpi, mpicc.mpich where the system names them so, else a
 # plain mpicc, which must be of the wanted family). GRAPNEL_MPI_LAUNCHER is the program that starts its jobs in tests.
 set(GRAPNEL_MPI openmpi CACHE STRING "The MPI that front ends are built for: openmpi, mpich or none")
@@ -35,9 +36,9 @@ if(NOT GRAPNEL_MPI STREQUAL "none")
     message(FATAL_ERROR "${MPI_C_COMPILER} is not of ${GRAPNEL_MPI}: set MPI_C_COMPILER to its compiler wrapper")
   endif()
 
-  add_library(grapnel_mpi INTERFACE)
-  target_link_libraries(grapnel_mpi INTERFACE MPI::MPI_C)
-  target_compile_definitions(grapnel_mpi INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+  add_library(grapnel_mpi_library INTERFACE)
+  target_link_libraries(grapnel_mpi_library INTERFACE MPI::MPI_C)
+  target_compile_definitions(grapnel_mpi_library INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 
   get_filename_component(mpi_folder ${MPI_C_COMPILER} DIRECTORY)
   find_program(GRAPNEL_MPI_LAUNCHER

@@ -34,7 +34,7 @@
 
 namespace grapnel {
 
-namespace sync::locks {
+namespace locks {
 class Set;
 }
 
@@ -82,7 +82,7 @@ class GRAPNEL_API LockSet {
 
  private:
   friend struct LockSetAccess;  ///< the runtime
-  std::shared_ptr<sync::locks::Set> set_;
+  std::shared_ptr<locks::Set> set_;
 };
 
 }  // namespace grapnel

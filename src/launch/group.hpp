@@ -23,12 +23,4 @@ struct Group {
 Result<Group> make_group(std::vector<Rank> members, Rank me, int job_size);
 Group make_world(Rank me, int job_size);
 
-/// Collective over a group: everybody gives some bytes and gets everybody's, by group index. The calls of one group are
-/// matched by their order.
-class Exchange {
- public:
-  virtual ~Exchange() = default;
-  virtual Result<std::vector<Bytes>> allgather(const Group& group, ByteView mine) = 0;
-};
-
 }  // namespace grapnel::launch

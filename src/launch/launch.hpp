@@ -1,7 +1,7 @@
 // Who is in the job and where: rank, size, node map; exchange of small values; the node's shared memory; liveness.
 //
 // Implementations: `pmix` (any PMIx launcher: `grapnel run`, mpirun, srun), `pmi1` (MPICH's mpiexec), `mpi` (over a
-// communicator, mpi_launch.hpp), `single` (no launcher: one rank), `inproc` (N ranks as threads of one process, for the
+// communicator, mpi/join.hpp), `single` (no launcher: one rank), `inproc` (N ranks as threads of one process, for the
 // simulator and the thread sanitizer). Everything here is for start-up, allocation and the end of the job; nothing on a
 // communication path calls it, but for `health`.
 #pragma once
@@ -49,7 +49,7 @@ std::vector<std::size_t> places_in_nodes(const NodeMap& nodes);
 ///
 ///   what                                   bytes, of `local` ranks of the node, `size` of the job, `nodes`
 ///   barriers, stripes, ranges, the rest    under 6 MiB (fixed tables; the ranges' map is bounded, too)
-///   inboxes (sync/letters.cpp)             2 MiB, or local · 16 KiB where that is more
+///   inboxes (exchange/letters.cpp)             2 MiB, or local · 16 KiB where that is more
 ///   notifications                          local · size · 4
 ///   counts of writes                       local · nodes · 8
 ///   landings                               size · 2 · sizeof(Slot)

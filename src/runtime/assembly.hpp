@@ -28,7 +28,7 @@ struct Foundation {
 /// Collective. Errors: whatever a layer's start answers; then nothing is left of it.
 Result<std::unique_ptr<Runtime>> assemble(Foundation foundation);
 
-/// How a process joins its job. A front end that stands on MPI hands over launch::join_mpi with its communicator.
+/// How a process joins its job. A front end that stands on MPI hands over mpi::join with its communicator.
 using Join = std::function<Result<std::unique_ptr<launch::Launch>>(const base::Config&, os::Host&)>;
 
 /// The machine this process runs on: settings from the environment, UCX, and the job that `join` finds. Collective.

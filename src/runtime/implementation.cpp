@@ -28,8 +28,8 @@ Result<std::unique_ptr<Runtime::Implementation>> Runtime::Implementation::build(
   if (launch.nodes().node_count() > 1) GRAPNEL_TRY(self->connect_nodes(foundation));
   progress::Client* client = self->client.get();
   self->stripes = std::make_unique<rma::Stripes>(launch);
-  self->letters = std::make_unique<sync::Letters>(launch, *self->waiting, client);
-  self->exchange = std::make_unique<sync::GroupExchange>(launch, *self->letters);
+  self->letters = std::make_unique<exchange::Letters>(launch, *self->waiting, client);
+  self->exchange = std::make_unique<exchange::GroupExchange>(launch, *self->letters);
   auto segments = segment::SegmentTable::create(launch, *self->exchange, *self->host, self->transport.get());
   if (!segments) return segments.status();
   self->segments = std::move(*segments);
@@ -38,7 +38,7 @@ Result<std::unique_ptr<Runtime::Implementation>> Runtime::Implementation::build(
   self->barriers =
       std::make_unique<sync::Barriers>(self->config, launch, *self->waiting, *self->rma, client, self->server.get());
   GRAPNEL_TRY(self->barriers->open_world(*GroupAccess::of(self->world)));
-  self->locks = std::make_unique<sync::Locks>(self->config, launch, *self->waiting, client, self->server.get());
+  self->locks = std::make_unique<locks::Locks>(self->config, launch, *self->waiting, client, self->server.get());
   self->notifications = std::make_unique<sync::Notifications>(launch, *self->waiting, client, *self->rma);
   if (self->server) GRAPNEL_TRY(self->start_server());
   launch.at_death([locks = self->locks.get()](Rank dead) { locks->after_death(dead); });

@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "base/config.hpp"
+#include "exchange/group_exchange.hpp"
+#include "exchange/letters.hpp"
 #include "grapnel/runtime.hpp"
 #include "launch/launch.hpp"
+#include "locks/locks.hpp"
 #include "os/host.hpp"
 #include "progress/client.hpp"
 #include "progress/server.hpp"
@@ -20,9 +23,6 @@
 #include "runtime/rank_reports.hpp"
 #include "segment/segment.hpp"
 #include "sync/barrier.hpp"
-#include "sync/group_exchange.hpp"
-#include "sync/letters.hpp"
-#include "sync/locks.hpp"
 #include "sync/notifications.hpp"
 #include "transport/transport.hpp"
 
@@ -58,13 +58,13 @@ class Runtime::Implementation {
   std::unique_ptr<progress::Server> server;  ///< only in the process of the node's leader
   std::unique_ptr<progress::Client> client;
   std::unique_ptr<rma::Stripes> stripes;
-  std::unique_ptr<sync::Letters> letters;
-  std::unique_ptr<sync::GroupExchange> exchange;
+  std::unique_ptr<exchange::Letters> letters;
+  std::unique_ptr<exchange::GroupExchange> exchange;
   std::unique_ptr<segment::SegmentTable> segments;
   std::optional<rma::Rma> rma;  ///< in place: one load less before each operation
   std::unique_ptr<rma::Handlers> rma_handlers;
   std::unique_ptr<sync::Barriers> barriers;
-  std::unique_ptr<sync::Locks> locks;
+  std::unique_ptr<locks::Locks> locks;
   std::unique_ptr<sync::Notifications> notifications;
   LockSet default_locks;
   std::unique_ptr<runtime::RankReports> reports;  ///< null before the start and after the end
@@ -79,7 +79,7 @@ class Runtime::Implementation {
   /// By kind, summed over all ranks; collective.
   Result<std::vector<LockCounts>> sum_lock_counts();
 
-  std::map<const sync::locks::Set*, Memory> lock_memory_;
+  std::map<const locks::Set*, Memory> lock_memory_;
   bool finished_ = false;
 };
 

@@ -1,16 +1,16 @@
 #include "grapnel/lock_set.hpp"
 
-#include "sync/lock_set.hpp"
+#include "locks/lock_set.hpp"
 
 namespace grapnel {
 namespace {
 
-using sync::locks::Acquisition;
-using sync::locks::Ask;
+using locks::Acquisition;
+using locks::Ask;
 
 Status no_set() { return {Code::invalid_argument, "there are no locks; create them first"}; }
 
-Result<Bytes> with_payload(sync::locks::Set* set, int index, Rank home, const Ask& ask) {
+Result<Bytes> with_payload(locks::Set* set, int index, Rank home, const Ask& ask) {
   if (set == nullptr) return no_set();
   Bytes received;
   if (Status taken = set->acquire(index, home, ask, &received); !taken.ok()) return taken;

@@ -5,18 +5,18 @@
 #include <utility>
 
 #include "grapnel/lock_set.hpp"
-#include "sync/lock_set.hpp"
+#include "locks/lock_set.hpp"
 
 namespace grapnel {
 
 struct LockSetAccess {
-  static LockSet wrap(std::shared_ptr<sync::locks::Set> set) {
+  static LockSet wrap(std::shared_ptr<locks::Set> set) {
     LockSet handle;
     handle.set_ = std::move(set);
     return handle;
   }
   /// Null for the handle of no set.
-  static const std::shared_ptr<sync::locks::Set>& of(const LockSet& handle) { return handle.set_; }
+  static const std::shared_ptr<locks::Set>& of(const LockSet& handle) { return handle.set_; }
 };
 
 }  // namespace grapnel

@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include "base/codec.hpp"
+#include "locks/lock_set.hpp"
 #include "runtime/implementation.hpp"
 #include "runtime/lock_set_access.hpp"
-#include "sync/lock_set.hpp"
 
 namespace grapnel {
 namespace {
@@ -50,7 +50,7 @@ Result<LockSet> Runtime::Implementation::create_lock_set(int count, const LockOp
   if (!all) return all.status();
   if (!prepared) return prepared.status();
   GRAPNEL_TRY(check_alike(*all));
-  const std::shared_ptr<sync::locks::Set> set = *prepared;
+  const std::shared_ptr<locks::Set> set = *prepared;
   auto memory = allocate(world, set->bytes_here());
   if (!memory) return memory.status();
   std::vector<void*> parts;
@@ -64,7 +64,7 @@ Result<LockSet> Runtime::Implementation::create_lock_set(int count, const LockOp
 
 Status Runtime::Implementation::destroy_lock_set(const LockSet& handle) {
   const progress::WaitScope scope("destroy_lock_set");
-  const std::shared_ptr<sync::locks::Set>& set = LockSetAccess::of(handle);
+  const std::shared_ptr<locks::Set>& set = LockSetAccess::of(handle);
   const auto found = lock_memory_.find(set.get());
   if (found == lock_memory_.end()) return Status(Code::invalid_argument, "there are no locks to destroy");
   // All ranks answer alike, so that none waits for one that left.
@@ -99,14 +99,14 @@ Status Runtime::Implementation::destroy_locks() {
 }
 
 Result<std::vector<LockCounts>> Runtime::Implementation::sum_lock_counts() {
-  std::vector<LockCounts> sum(sync::kLockKinds);
+  std::vector<LockCounts> sum(locks::kLockKinds);
   const std::vector<LockCounts> mine = locks->counts();
   const auto all = allgather(world, std::as_bytes(std::span(mine)));
   if (!all) return all.status();
   for (const Bytes& one : *all) {
     base::Decoder counts(one);
     for (LockCounts& kind : sum) {
-      if (const auto theirs = counts.get<LockCounts>()) sync::add(kind, *theirs);
+      if (const auto theirs = counts.get<LockCounts>()) locks::add(kind, *theirs);
     }
   }
   return sum;

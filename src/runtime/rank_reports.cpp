@@ -8,9 +8,9 @@
 
 #include "base/output.hpp"
 #include "base/units.hpp"
+#include "locks/lock_set.hpp"
 #include "runtime/implementation.hpp"
 #include "runtime/signal_reports.hpp"
-#include "sync/lock_set.hpp"
 
 namespace grapnel::runtime {
 namespace {
@@ -116,7 +116,7 @@ void RankReports::add_wait(RankStatus& mine) const {
 
 void RankReports::add_layers(RankStatus& mine) const {
   std::size_t more = 0;
-  for (const sync::locks::HeldLock& lock : runtime_.locks->held(kMostLocks, more)) {
+  for (const locks::HeldLock& lock : runtime_.locks->held(kMostLocks, more)) {
     mine.held.push_back({lock.set, lock.index, lock.home, lock.shared});
   }
   mine.more_held = more;

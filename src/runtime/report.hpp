@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "grapnel/runtime.hpp"
+#include "locks/locks.hpp"
 #include "rma/counts.hpp"
 #include "sync/barrier.hpp"
-#include "sync/locks.hpp"
 
 namespace grapnel::runtime {
 

@@ -26,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "exchange/exchange.hpp"
 #include "grapnel/status.hpp"
 #include "grapnel/types.hpp"
 #include "launch/group.hpp"
@@ -95,7 +96,7 @@ class SegmentTable {
   /// Collective over the node's ranks, each at the same place in the order of carving from the node's memory.
   /// `exchange` serves allocate and free; `host` waits; `transport` (may be null) registers what the leader allocates,
   /// for native access. Errors: unavailable (a limit on the length of files), timed_out, peer_dead, system.
-  static Result<std::unique_ptr<SegmentTable>> create(launch::Launch& launch, launch::Exchange& exchange,
+  static Result<std::unique_ptr<SegmentTable>> create(launch::Launch& launch, exchange::Exchange& exchange,
                                                       os::Host& host, transport::Transport* transport);
   ~SegmentTable();
 
@@ -147,7 +148,7 @@ class SegmentTable {
     os::Mapping table;
   };
   static Result<NodeFiles> share_files(launch::Launch& launch);
-  SegmentTable(launch::Launch& launch, launch::Exchange& exchange, os::Host& host, transport::Transport* transport,
+  SegmentTable(launch::Launch& launch, exchange::Exchange& exchange, os::Host& host, transport::Transport* transport,
                NodeFiles files);
 
   // allocate.cpp: the steps of an allocation, in this order; between them lies an exchange.
@@ -168,7 +169,7 @@ class SegmentTable {
   void forget(Live& live);
 
   launch::Launch& launch_;
-  launch::Exchange& exchange_;
+  exchange::Exchange& exchange_;
   transport::Transport* transport_;
   std::uintptr_t pool_base_;
   NodeFiles files_;

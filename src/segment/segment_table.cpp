@@ -43,14 +43,14 @@ Result<SegmentTable::NodeFiles> SegmentTable::share_files(launch::Launch& launch
   return NodeFiles{*std::move(memory), *std::move(mapping)};
 }
 
-Result<std::unique_ptr<SegmentTable>> SegmentTable::create(launch::Launch& launch, launch::Exchange& exchange,
+Result<std::unique_ptr<SegmentTable>> SegmentTable::create(launch::Launch& launch, exchange::Exchange& exchange,
                                                            os::Host& host, transport::Transport* transport) {
   auto files = share_files(launch);
   if (!files) return files.status();
   return std::unique_ptr<SegmentTable>(new SegmentTable(launch, exchange, host, transport, *std::move(files)));
 }
 
-SegmentTable::SegmentTable(launch::Launch& launch, launch::Exchange& exchange, os::Host& host,
+SegmentTable::SegmentTable(launch::Launch& launch, exchange::Exchange& exchange, os::Host& host,
                            transport::Transport* transport, NodeFiles files)
     : launch_(launch),
       exchange_(exchange),

@@ -15,8 +15,8 @@
 #include <set>
 #include <string>
 
-#include "launch/mpi_launch.hpp"
 #include "launch/probe_parts.hpp"
+#include "mpi/join.hpp"
 #include "runtime/assembly.hpp"
 
 namespace {
@@ -53,14 +53,14 @@ void talk_mpi(MPI_Comm comm) {
 launch::Launch& joined_launch(MPI_Comm comm, os::Host& host) {
   const auto config = base::Config::from_environment();
   need(config.status(), "configuration");
-  auto joined = launch::join_mpi(comm, *config, host);
+  auto joined = mpi::join(comm, *config, host);
   need(joined.status(), "join_mpi");
   return *joined->release();
 }
 
 Result<std::unique_ptr<Runtime>> runtime_over(MPI_Comm comm) {
   auto foundation = runtime::real_foundation(
-      [comm](const base::Config& config, os::Host& host) { return launch::join_mpi(comm, config, host); });
+      [comm](const base::Config& config, os::Host& host) { return mpi::join(comm, config, host); });
   if (!foundation) return foundation.status();
   return runtime::assemble(std::move(*foundation));
 }
@@ -121,7 +121,7 @@ void check(os::Host& host) {
   check_on(part, host);
   MPI_Comm_free(&part);
   need(environment() == before, "no variable of the environment is touched");
-  const auto none = launch::join_mpi(MPI_COMM_NULL, base::Config(), host);
+  const auto none = mpi::join(MPI_COMM_NULL, base::Config(), host);
   need(none.status().code() == Code::invalid_argument, "MPI_COMM_NULL is refused");
   probe::say_line(fmt::format("mpi ok {}", me));
 }
@@ -159,7 +159,7 @@ int main(int argc, char** argv) {
   const std::string word = argc > 1 ? argv[1] : "check";
   const auto host = os::make_real_host();
   const auto try_to_join = [&] {
-    const auto joined = launch::join_mpi(MPI_COMM_WORLD, base::Config(), *host);
+    const auto joined = mpi::join(MPI_COMM_WORLD, base::Config(), *host);
     probe::say_line("join: " + joined.status().to_string());
   };
   if (word == "early") {

@@ -4,9 +4,9 @@
 #include "harness/access.hpp"
 #include "harness/world.hpp"
 #include "locks/exercise.hpp"
+#include "locks/lock_set.hpp"
 #include "runtime/lock_set_access.hpp"
 #include "sim/sim_world.hpp"
-#include "sync/lock_set.hpp"
 
 namespace grapnel::test {
 namespace {
@@ -51,7 +51,7 @@ void lock_by(Runtime& g, LockSet& locks, Wait how) {
     EXPECT_OK(locks.lock(0, Rank{0}));
     return;
   }
-  sync::locks::Set& set = *LockSetAccess::of(locks);
+  locks::Set& set = *LockSetAccess::of(locks);
   const auto started = set.start(0, Rank{0}, {});
   ASSERT_OK(started.status());
   for (;;) {

@@ -6,14 +6,14 @@
 #include "harness/access.hpp"
 #include "harness/foundation.hpp"
 #include "harness/world.hpp"
+#include "locks/lock_set.hpp"
 #include "runtime/lock_set_access.hpp"
-#include "sync/lock_set.hpp"
 
 namespace grapnel::test {
 
 using base::kMicrosecond_ns;
-using sync::locks::Acquisition;
-using sync::locks::Ask;
+using locks::Acquisition;
+using locks::Ask;
 
 void Witness::complain(Runtime& g, const std::string& what) {
   {
@@ -144,7 +144,7 @@ class User {
   Runtime& g_;
   os::Host& host_;
   Witness& witness_;
-  sync::locks::Set& set_;
+  locks::Set& set_;
   const bool carries_;  ///< payloads
   const Rank home_;
   base::Random random_;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Copies src/sync into OUT and plants the bugs that the lock suite has to find.
+"""Copies src/locks into OUT and plants the bugs that the lock suite has to find.
 
 usage: plant_bugs.py SRC OUT
 
@@ -43,10 +43,10 @@ DECLARATION = "namespace grapnel::test {\nextern int planted_bug;\n}\n"
 
 def main():
     source, out = Path(sys.argv[1]), Path(sys.argv[2])
-    shutil.rmtree(out / "sync", ignore_errors=True)
-    shutil.copytree(source, out / "sync")
+    shutil.rmtree(out / "locks", ignore_errors=True)
+    shutil.copytree(source, out / "locks")
     for number, name, right, wrong in BUGS:
-        path = out / "sync" / "locks" / name
+        path = out / "locks" / "kinds" / name
         text = path.read_text()
         if text.count(right) != 1:
             sys.exit(f"plant_bugs: bug {number}: {name} has {text.count(right)} places like this, not one:\n{right}")

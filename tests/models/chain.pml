@@ -1,4 +1,4 @@
-/* The queue of members between nodes: src/sync/locks/chain.cpp, step by step. Included by mcs.pml and cohort.pml.
+/* The queue of members between nodes: src/locks/kinds/chain.cpp, step by step. Included by mcs.pml and cohort.pml.
 
    Two nodes; node 0 is the home. Every step between two semicolons that touches shared state is one atomic instruction
    of the code, or one message. Channels are first in, first out per sender and receiver, as endpoints are; nothing is

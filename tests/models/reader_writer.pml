@@ -1,4 +1,4 @@
-/* reader_writer for three ranks on two nodes: src/sync/locks/reader_writer.cpp (a node's word and its ranks) and
+/* reader_writer for three ranks on two nodes: src/locks/kinds/reader_writer.cpp (a node's word and its ranks) and
    reader_writer_home.cpp (what servers do). Ranks 0 and 1 sit on node 0, the home; rank 2 on node 1.
 
    Each change of a node's word is one compare-and-swap of the code (ReaderWriter::update), so it is one atomic step. The

@@ -3,8 +3,10 @@
 #include <cstring>
 
 #include "base/codec.hpp"
+#include "exchange/messages.hpp"
 #include "harness/access.hpp"
 #include "harness/world.hpp"
+#include "locks/messages.hpp"
 #include "rma/messages.hpp"
 #include "rma/runs.hpp"
 #include "sync/barrier/messages.hpp"
@@ -84,8 +86,8 @@ class Attacker {
   // What servers say to each other, from one that says anything: a sound envelope, an origin that is node 2's server.
   void send_as_a_server() {
     constexpr progress::HandlerId kTold[] = {
-        progress::kServerCountsHandler, sync::kBarrierHandler,  sync::kLockTellHandler,     sync::kLetterHandler,
-        sync::kNotifyHandler,           progress::kBellHandler, sync::kBarrierGroupHandler, sync::kLockAskHandler};
+        progress::kServerCountsHandler, sync::kBarrierHandler,  locks::kLockTellHandler,    exchange::kLetterHandler,
+        sync::kNotifyHandler,           progress::kBellHandler, sync::kBarrierGroupHandler, locks::kLockAskHandler};
     const progress::HandlerId handler = kTold[random_.below(std::size(kTold))];
     Bytes body(random_.below(progress::kMaxBodyBytes + 1)), payload(random_.below(600));
     fill(body);

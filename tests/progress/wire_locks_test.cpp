@@ -1,13 +1,12 @@
 // What the wire may say of locks: single messages, with the right secret, that no program of this version sends.
+#include "locks/messages.hpp"
 #include "progress/wire_world.hpp"
-#include "sync/locks/messages.hpp"
-#include "sync/messages.hpp"
 
 namespace grapnel::test {
 namespace {
 
-using sync::locks::LockBody;
-using sync::locks::Verb;
+using locks::LockBody;
+using locks::Verb;
 
 LockBody lock_body(Verb verb, int home, std::uint64_t me) {
   LockBody body;
@@ -43,7 +42,7 @@ TEST_P(WireLock, WhatIsForTheHomeIsRefusedElsewhere) {
     constexpr Verb kForHome[] = {Verb::free,        Verb::cancel,    Verb::look,
                                  Verb::want_shared, Verb::want_sole, Verb::give_back};
     for (const Verb verb : kForHome) {
-      if (forger.me() == 2) forger.ask(NodeId{1}, sync::kLockTellHandler, base::bytes_of(lock_body(verb, 0, 2)), {});
+      if (forger.me() == 2) forger.ask(NodeId{1}, locks::kLockTellHandler, base::bytes_of(lock_body(verb, 0, 2)), {});
     }
     expect_over(g.barrier());
     use_locks(g, *locks);
@@ -66,7 +65,7 @@ TEST_P(WireLock, AFreeOfWhoDoesNotHoldItEndsTheJobOrIsNothing) {
     EXPECT_OK(g.barrier());
     Forger forger(g);
     if (forger.me() == 2)
-      forger.ask(NodeId{0}, sync::kLockTellHandler, base::bytes_of(lock_body(Verb::free, 0, 2)), {});
+      forger.ask(NodeId{0}, locks::kLockTellHandler, base::bytes_of(lock_body(Verb::free, 0, 2)), {});
     forger.pass(base::kMillisecond_ns);
     if (g.rank() == Rank{1}) EXPECT_OK(locks->unlock(0, Rank{0}));
     use_locks(g, *locks);
@@ -100,7 +99,7 @@ std::string report_of_forged_place(std::uint32_t turn) {
       EXPECT_OK(locks->unlock(0, Rank{0}));
       bool answered = false;
       const auto body = lock_body(Verb::enqueue, 0, std::uint64_t{3} << 32 | turn);
-      forger.ask(NodeId{0}, sync::kLockAskHandler, base::bytes_of(body), {}, &answered);
+      forger.ask(NodeId{0}, locks::kLockAskHandler, base::bytes_of(body), {}, &answered);
       forger.await(answered);
     }
     EXPECT_OK(g.barrier());
@@ -124,7 +123,7 @@ TEST(Wire, AForgedGrantOfACohortEndsTheJob) {
     if (forger.me() == 2) {
       auto body = lock_body(Verb::grant, 0, std::uint64_t{2} << 32 | 1);
       body.other = std::uint64_t{3} << 32 | 1;
-      ASSERT_TRUE(forger.tell(NodeId{1}, sync::kLockTellHandler, base::bytes_of(body)));
+      ASSERT_TRUE(forger.tell(NodeId{1}, locks::kLockTellHandler, base::bytes_of(body)));
     }
     forger.pass(base::kMillisecond_ns);
     EXPECT_OK(g.barrier());
@@ -141,7 +140,7 @@ TEST(Wire, ANodeAsksForAReaderWriterOnce) {
       EXPECT_OK(g.barrier());
       Forger forger(g);
       for (int i = 0; i < 1000 && forger.me() == 2; ++i) {
-        forger.ask(NodeId{0}, sync::kLockTellHandler, base::bytes_of(lock_body(verb, 0, 2)), {});
+        forger.ask(NodeId{0}, locks::kLockTellHandler, base::bytes_of(lock_body(verb, 0, 2)), {});
       }
       EXPECT_OK(g.barrier());
     });
@@ -156,7 +155,7 @@ TEST(Wire, AReaderWriterNobodyAskedForEndsTheJob) {
     EXPECT_OK(g.barrier());
     Forger forger(g);
     if (forger.me() == 0) {
-      ASSERT_TRUE(forger.tell(NodeId{1}, sync::kLockTellHandler, base::bytes_of(lock_body(Verb::grant, 0, 1))));
+      ASSERT_TRUE(forger.tell(NodeId{1}, locks::kLockTellHandler, base::bytes_of(lock_body(Verb::grant, 0, 1))));
     }
     forger.pass(base::kMillisecond_ns);
     EXPECT_OK(g.barrier());

@@ -2,10 +2,10 @@
 // refused and the job goes on, or they end the job with a sentence that says whose they are; nothing else happens.
 #include <fstream>
 
+#include "exchange/messages.hpp"
 #include "progress/wire_world.hpp"
 #include "rma/messages.hpp"
 #include "sync/barrier/messages.hpp"
-#include "sync/messages.hpp"
 
 namespace grapnel::test {
 namespace {
@@ -279,13 +279,13 @@ TEST(Wire, AnswersThatNobodyReadsTakeAWindow) {
 TEST(Wire, ALetterInTheWrongPlaceEndsTheJob) {
   const auto report = report_of({}, [](Runtime& g) {
     Forger forger(g);
-    sync::LetterBody body;
+    exchange::LetterBody body;
     body.envelope.group = 99;
     body.envelope.from = forger.me();
     body.envelope.total_bytes = 64;
     body.envelope.bytes = 8;
     for (int i = 0; i < 2 && forger.me() == 2; ++i) {
-      forger.ask(NodeId{0}, sync::kLetterHandler, base::bytes_of(body), Bytes(8));
+      forger.ask(NodeId{0}, exchange::kLetterHandler, base::bytes_of(body), Bytes(8));
     }
     EXPECT_OK(g.barrier());
     EXPECT_TRUE(g.allgather(g.world(), Bytes(8)).ok());
@@ -297,14 +297,14 @@ TEST(Wire, ALetterInTheWrongPlaceEndsTheJob) {
 TEST(Wire, ALetterWithoutABeginningIsDropped) {
   const auto report = report_of({}, [](Runtime& g) {
     Forger forger(g);
-    sync::LetterBody body;
+    exchange::LetterBody body;
     body.envelope.from = forger.me();
     body.envelope.total_bytes = 1U << 30;
     body.envelope.offset = (1U << 30) - 8;
     body.envelope.bytes = 8;
     for (int i = 0; i < 100 && forger.me() == 2; ++i) {
       body.envelope.group = static_cast<std::uint64_t>(i);
-      forger.ask(NodeId{0}, sync::kLetterHandler, base::bytes_of(body), Bytes(8));
+      forger.ask(NodeId{0}, exchange::kLetterHandler, base::bytes_of(body), Bytes(8));
     }
     EXPECT_OK(g.barrier());
     EXPECT_TRUE(g.allgather(g.world(), Bytes(8)).ok());

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <thread>
 
+#include "exchange/exchange.hpp"
 #include "launch/group.hpp"
 #include "launch/launch.hpp"
 #include "os/shared_memory.hpp"
@@ -83,7 +84,7 @@ class FakeWorld {
   std::map<std::pair<Rank, std::uint64_t>, os::Descriptor> descriptors_;
 };
 
-class FakeLaunch final : public launch::Launch, public launch::Exchange {
+class FakeLaunch final : public launch::Launch, public exchange::Exchange {
  public:
   FakeLaunch(FakeWorld& world, Rank rank)
       : world_(world),

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "base/codec.hpp"
+#include "exchange/messages.hpp"
 #include "harness/access.hpp"
 #include "harness/world.hpp"
 #include "rma/messages.hpp"
@@ -52,19 +53,19 @@ WORLD_TEST_ON(Refusal, SenselessRequestsTouchNothing, (std::vector<Shape>{{3, 2}
   const int me = static_cast<int>(index(g.rank()));
   if (me == g.size() - 1) {
     Faulty faulty(g);
-    const sync::Envelope sound{1, 1, me, 1, 100, 0, 100};
+    const exchange::Envelope sound{1, 1, me, 1, 100, 0, 100};
     const auto letter = [&](int to, auto change) {
-      sync::LetterBody body{to, 0, sound};
+      exchange::LetterBody body{to, 0, sound};
       change(body.envelope);
-      faulty.send(sync::kLetterHandler, body, 100);
+      faulty.send(exchange::kLetterHandler, body, 100);
     };
-    for (const int to : {-1, me, g.size(), INT32_MAX}) letter(to, [](sync::Envelope&) {});
-    letter(0, [](sync::Envelope& e) { e.from = 0; });
-    letter(0, [](sync::Envelope& e) { e.bytes = 99; });
-    letter(0, [](sync::Envelope& e) { e.offset = 1; });
-    letter(0, [](sync::Envelope& e) { e.offset = UINT32_MAX - 50; });
-    letter(0, [](sync::Envelope& e) { e.total_bytes = UINT32_MAX; });
-    faulty.send(sync::kLetterHandler, sync::LetterBody{0, 0, {1, 1, me, 1, 5000, 0, 5000}}, 5000);
+    for (const int to : {-1, me, g.size(), INT32_MAX}) letter(to, [](exchange::Envelope&) {});
+    letter(0, [](exchange::Envelope& e) { e.from = 0; });
+    letter(0, [](exchange::Envelope& e) { e.bytes = 99; });
+    letter(0, [](exchange::Envelope& e) { e.offset = 1; });
+    letter(0, [](exchange::Envelope& e) { e.offset = UINT32_MAX - 50; });
+    letter(0, [](exchange::Envelope& e) { e.total_bytes = UINT32_MAX; });
+    faulty.send(exchange::kLetterHandler, exchange::LetterBody{0, 0, {1, 1, me, 1, 5000, 0, 5000}}, 5000);
     for (const int target : {-1, me, g.size(), INT32_MIN})
       faulty.send(sync::kNotifyHandler, sync::NotifyBody{target}, 0);
     const auto there = reinterpret_cast<std::uint64_t>(memory->on(Rank{0}));

@@ -7,6 +7,7 @@
 
 #include "api/armci/define.hpp"
 #include "base/log.hpp"
+#include "mpi/status.hpp"
 
 namespace grapnel::armci {
 namespace {
@@ -57,17 +58,8 @@ void stop_job(const std::string& text, int exit_code) {
   std::_Exit(code);
 }
 
-Status mpi_status(int code) {
-  if (code == MPI_SUCCESS) [[likely]]
-    return {};
-  char text[MPI_MAX_ERROR_STRING] = {};
-  int length = 0;
-  MPI_Error_string(code, text, &length);
-  return {Code::system, fmt::format("MPI says: {}", text)};
-}
-
 void must_mpi(const char* call, int code) {
-  if (const Status status = mpi_status(code); !status.ok()) stop(call, status);
+  if (const Status status = mpi::status_of(code); !status.ok()) stop(call, status);
 }
 
 Status negative(const char* argument, long value) {

@@ -28,10 +28,8 @@ Status negative(const char* argument, long value);
 Status null_pointer(const char* argument);
 Status bad_rank(long rank, long ranks);
 
-/// What MPI answered to one of its calls, in its own words; ok for MPI_SUCCESS. ARMCI's communicators return errors, so
-/// each call on them is looked at; before ARMCI_Init the communicator, and what an error does there, is the program's.
-Status mpi_status(int code);
-/// Stops the job where MPI answered an error.
+/// Stops the job where `code` is an error of MPI's. ARMCI's communicators return errors, so each call on them is
+/// looked at; before ARMCI_Init the communicator, and what an error does there, is the program's.
 void must_mpi(const char* call, int code);
 
 /// A body answers a Status; the call an int.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "api/armci/errors.hpp"
+#include "mpi/status.hpp"
 
 namespace grapnel::armci {
 namespace {
@@ -37,7 +38,7 @@ Result<std::vector<int>> members_of(const GroupEntry& parent, const int* ranks, 
 
 Result<MPI_Comm> duplicate(MPI_Comm comm) {
   MPI_Comm own = MPI_COMM_NULL;
-  GRAPNEL_TRY(mpi_status(MPI_Comm_dup(comm, &own)));
+  GRAPNEL_TRY(mpi::status_of(MPI_Comm_dup(comm, &own)));
   MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
   return own;
 }
@@ -53,7 +54,7 @@ Result<MPI_Comm> Groups::create_comm(const GroupEntry& group, const int* places,
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_group(parent_, &all);
   MPI_Group_incl(all, count, ranks.data(), &some);
-  const Status made = mpi_status(MPI_Comm_create_group(parent_, some, kCreateTag, &comm));
+  const Status made = mpi::status_of(MPI_Comm_create_group(parent_, some, kCreateTag, &comm));
   MPI_Group_free(&some);
   MPI_Group_free(&all);
   if (!made.ok()) return made;

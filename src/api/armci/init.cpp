@@ -14,7 +14,8 @@
 #include "api/armci/define.hpp"
 #include "api/armci/errors.hpp"
 #include "api/armci/rank_waits.hpp"
-#include "launch/mpi_launch.hpp"
+#include "mpi/join.hpp"
+#include "mpi/status.hpp"
 #include "runtime/assembly.hpp"
 #include "runtime/implementation.hpp"
 
@@ -61,7 +62,7 @@ Status start_mpi(int* argc, char*** argv, int level) {
 Status agree_on_settings(MPI_Comm comm) {
   const auto config = base::Config::from_environment();
   int good = config.ok() ? 1 : 0, all_good = 0;
-  GRAPNEL_TRY(mpi_status(MPI_Allreduce(&good, &all_good, 1, MPI_INT, MPI_MIN, comm)));
+  GRAPNEL_TRY(mpi::status_of(MPI_Allreduce(&good, &all_good, 1, MPI_INT, MPI_MIN, comm)));
   if (!config) return config.status();
   return all_good != 0 ? Status() : Status(Code::invalid_argument, "another rank's settings cannot be used");
 }
@@ -82,10 +83,10 @@ void watch_mpi() {
 }
 
 Result<std::unique_ptr<Job>> build_job(MPI_Comm comm) {
-  GRAPNEL_TRY(launch::check_mpi());
+  GRAPNEL_TRY(mpi::check_mpi());
   GRAPNEL_TRY(agree_on_settings(comm));
   auto foundation = runtime::real_foundation(
-      [comm](const base::Config& config, os::Host& host) { return launch::join_mpi(comm, config, host); });
+      [comm](const base::Config& config, os::Host& host) { return mpi::join(comm, config, host); });
   if (!foundation) return foundation.status();
   auto implementation = Runtime::Implementation::build(std::move(*foundation));
   if (!implementation) return implementation.status();

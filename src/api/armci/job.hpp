@@ -14,10 +14,10 @@
 
 #include "api/armci/groups.hpp"
 #include "grapnel/runtime.hpp"
+#include "locks/lock_set.hpp"
 #include "progress/waiting.hpp"
 #include "rma/rma.hpp"
 #include "sync/barrier.hpp"
-#include "sync/lock_set.hpp"
 #include "sync/notifications.hpp"
 
 namespace grapnel::armci {
@@ -37,7 +37,7 @@ struct Job {
   // Of `runtime`: what is waited for in pieces.
   sync::Barriers* barriers = nullptr;
   sync::Notifications* notifications = nullptr;
-  std::shared_ptr<sync::locks::Set> locks;  ///< the mutexes, if there are any
+  std::shared_ptr<locks::Set> locks;  ///< the mutexes, if there are any
   int me = 0;
   int ranks = 0;
   int starts = 1;  ///< ARMCI_Init less ARMCI_Finalize

@@ -9,9 +9,9 @@
 
 #include "api/armci/define.hpp"
 #include "api/armci/errors.hpp"
-#include "api/armci/mpi_wait.hpp"
 #include "api/armci/rank_waits.hpp"
 #include "api/armci/scopes.hpp"
+#include "mpi/status.hpp"
 
 using grapnel::Code;
 using grapnel::Result;
@@ -59,7 +59,7 @@ int receive(const char* call, int tag, void* buffer, int room, int* bytes, int f
 
 Status run_broadcast(MPI_Comm comm, void* buffer, int bytes, int root) {
   MPI_Request request = MPI_REQUEST_NULL;
-  GRAPNEL_TRY(mpi_status(MPI_Ibcast(buffer, bytes, MPI_BYTE, root, comm, &request)));
+  GRAPNEL_TRY(mpi::status_of(MPI_Ibcast(buffer, bytes, MPI_BYTE, root, comm, &request)));
   return wait_for_mpi(request, bytes);
 }
 
@@ -69,9 +69,9 @@ Status hand_over(const Job& job, const GroupEntry& group, void* buffer, int byte
   const MPI_Comm comm = job.groups.library_comm();
   MPI_Request request = MPI_REQUEST_NULL;
   if (group.my_index == from) {
-    GRAPNEL_TRY(mpi_status(MPI_Isend(buffer, bytes, MPI_BYTE, world_rank(to), kHandOverTag, comm, &request)));
+    GRAPNEL_TRY(mpi::status_of(MPI_Isend(buffer, bytes, MPI_BYTE, world_rank(to), kHandOverTag, comm, &request)));
   } else if (group.my_index == to) {
-    GRAPNEL_TRY(mpi_status(MPI_Irecv(buffer, bytes, MPI_BYTE, world_rank(from), kHandOverTag, comm, &request)));
+    GRAPNEL_TRY(mpi::status_of(MPI_Irecv(buffer, bytes, MPI_BYTE, world_rank(from), kHandOverTag, comm, &request)));
   } else {
     return {};
   }

@@ -10,6 +10,7 @@
 #include "api/armci/define.hpp"
 #include "api/armci/errors.hpp"
 #include "api/armci/rank_waits.hpp"
+#include "mpi/status.hpp"
 #include "runtime/lock_set_access.hpp"
 
 using grapnel::Code;
@@ -17,6 +18,7 @@ using grapnel::LockOptions;
 using grapnel::LockSetAccess;
 using grapnel::Rank;
 using grapnel::Status;
+namespace mpi = grapnel::mpi;
 using namespace grapnel::armci;
 
 namespace grapnel::armci {
@@ -39,7 +41,7 @@ ARMCI_DEFINE(int, Create_mutexes, (int count)) {
   return answer("ARMCI_Create_mutexes", [&](Job& job) -> Status {
     // Everybody learns everybody's number first, so that a wrong one is refused by all.
     std::vector<int> counts(static_cast<std::size_t>(job.ranks));
-    GRAPNEL_TRY(mpi_status(MPI_Allgather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, job.groups.world().comm)));
+    GRAPNEL_TRY(mpi::status_of(MPI_Allgather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, job.groups.world().comm)));
     if (!job.mutexes.empty()) return {Code::invalid_argument, "mutexes exist already; ARMCI_Destroy_mutexes first"};
     const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
     if (*least < 0) return negative("count", *least);

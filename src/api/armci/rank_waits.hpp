@@ -1,10 +1,5 @@
-// Waits for what another rank has to do: the core's, during which MPI goes on.
-//
-// MPI's own barrier spins, for milliseconds where more ranks than processors take part. But a rank that waits in MPI
-// also sends what MPI has kept back of earlier messages: a program may count on that (the other rank may be waiting for
-// just such a message before it comes to the barrier, or gives the lock away), and MPI_Send and MPI_Bcast, which return
-// when their message is on its way, do too. So the core's waits are waited for in pieces, and between them MPI is
-// called. Copies, atomics and fences need no other rank, only its server, and are waited for at once.
+// Waits for another rank, during which MPI goes on (mpi/wait.hpp), by the core or by MPI. Copies, atomics and fences
+// need no other rank, only its server, and are waited for at once.
 // Threads: where MPI may be called by this thread only.
 #pragma once
 
@@ -12,6 +7,7 @@
 
 #include "api/armci/job.hpp"
 #include "grapnel/status.hpp"
+#include "mpi/wait.hpp"
 
 namespace grapnel::armci {
 
@@ -30,5 +26,10 @@ Status wait_for_mutex(Job& job, int mutex, Rank home);
 
 /// One more notification of `from` than was waited for so far; how many have come. Errors: invalid_argument, peer_dead.
 Result<std::uint32_t> wait_for_notification(Job& job, Rank from);
+
+/// mpi::wait_for by the job's wait policy; before ARMCI_Init by MPI's own wait.
+inline Status wait_for_mpi(MPI_Request request, std::int64_t bytes, MPI_Status* status = MPI_STATUS_IGNORE) {
+  return mpi::wait_for(the_job == nullptr ? nullptr : the_job->waiting, request, bytes, status);
+}
 
 }  // namespace grapnel::armci

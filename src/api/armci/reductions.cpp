@@ -11,8 +11,9 @@
 
 #include "api/armci/define.hpp"
 #include "api/armci/errors.hpp"
-#include "api/armci/mpi_wait.hpp"
+#include "api/armci/rank_waits.hpp"
 #include "api/armci/scopes.hpp"
+#include "mpi/status.hpp"
 
 using grapnel::Status;
 using namespace grapnel::armci;
@@ -108,12 +109,12 @@ Status reduce(MPI_Comm comm, Receiver result, void* x, int n, const char* op, in
   if ((*operation)->of_absolutes) (*kind)->take_absolutes(x, n);
   MPI_Request request = MPI_REQUEST_NULL;
   if (result == Receiver::everywhere) {
-    GRAPNEL_TRY(mpi_status(MPI_Iallreduce(MPI_IN_PLACE, x, n, (*kind)->of_mpi, (*operation)->op, comm, &request)));
+    GRAPNEL_TRY(mpi::status_of(MPI_Iallreduce(MPI_IN_PLACE, x, n, (*kind)->of_mpi, (*operation)->op, comm, &request)));
   } else {
     int me = 0;
     MPI_Comm_rank(comm, &me);
     const void* const mine = me == 0 ? MPI_IN_PLACE : x;
-    GRAPNEL_TRY(mpi_status(MPI_Ireduce(mine, x, n, (*kind)->of_mpi, (*operation)->op, 0, comm, &request)));
+    GRAPNEL_TRY(mpi::status_of(MPI_Ireduce(mine, x, n, (*kind)->of_mpi, (*operation)->op, 0, comm, &request)));
   }
   return wait_for_mpi(request, n * static_cast<std::int64_t>((*kind)->bytes));
 }
@@ -164,7 +165,8 @@ Status select(MPI_Comm comm, void* x, int n, const char* op, int type, bool cont
   mine[0] = contribute ? 1 : 0;
   std::memcpy(mine.data() + 1, x, static_cast<std::size_t>(n));
   MPI_Request request = MPI_REQUEST_NULL;
-  GRAPNEL_TRY(mpi_status(MPI_Iallgather(mine.data(), n + 1, MPI_BYTE, all.data(), n + 1, MPI_BYTE, comm, &request)));
+  GRAPNEL_TRY(
+      mpi::status_of(MPI_Iallgather(mine.data(), n + 1, MPI_BYTE, all.data(), n + 1, MPI_BYTE, comm, &request)));
   GRAPNEL_TRY(wait_for_mpi(request, n));
   const unsigned char* winner = nullptr;
   for (std::size_t at = 0; at < all.size(); at += stride) {

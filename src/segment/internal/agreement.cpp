@@ -22,7 +22,7 @@ std::optional<Status> get_status(base::Decoder& in) {
   return Status(static_cast<Code>(*code), std::string(reinterpret_cast<const char*>(text->data()), text->size()));
 }
 
-Status meet(launch::Exchange& exchange, const launch::Group& group) {
+Status meet(exchange::Exchange& exchange, const launch::Group& group) {
   // Not empty: launchers' key stores have their own ideas about values without bytes.
   const std::byte here{1};
   return exchange.allgather(group, base::bytes_of(here)).status();

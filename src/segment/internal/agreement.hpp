@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/codec.hpp"
+#include "exchange/exchange.hpp"
 #include "grapnel/status.hpp"
 #include "launch/group.hpp"
 
@@ -16,7 +17,7 @@ std::optional<Status> get_status(base::Decoder& in);
 
 /// Everybody's answer as `read` understands it; `system` where a member's bytes make no sense.
 template <typename Answer>
-Result<std::vector<Answer>> exchange_answers(launch::Exchange& exchange, const launch::Group& group, ByteView mine,
+Result<std::vector<Answer>> exchange_answers(exchange::Exchange& exchange, const launch::Group& group, ByteView mine,
                                              std::optional<Answer> (*read)(base::Decoder&)) {
   auto all = exchange.allgather(group, mine);
   if (!all) return all.status();
@@ -32,7 +33,7 @@ Result<std::vector<Answer>> exchange_answers(launch::Exchange& exchange, const l
 }
 
 /// Returns when every member has come here.
-Status meet(launch::Exchange& exchange, const launch::Group& group);
+Status meet(exchange::Exchange& exchange, const launch::Group& group);
 
 /// ok, or `why` with the member's rank in front: what all members return.
 Status blame(const launch::Group& group, std::size_t member, const Status& why);

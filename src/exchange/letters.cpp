@@ -1,0 +1,187 @@
+#include "exchange/letters.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "base/codec.hpp"
+#include "base/log.hpp"
+#include "base/units.hpp"
+#include "exchange/messages.hpp"
+
+namespace grapnel::exchange {
+namespace {
+
+constexpr std::size_t kNodeBytes = 2 * base::kMiB;
+constexpr std::size_t kLeastInboxBytes = 16 * base::kKiB;
+constexpr std::size_t kMostInboxBytes = 128 * base::kKiB;
+
+/// Of a long message, every so many letters are acknowledged before the next ones go: far less than a window.
+constexpr std::size_t kLettersPerAnswer = 4;
+
+std::vector<Inbox> carve_inboxes(launch::Launch& launch, os::Host& host) {
+  const std::size_t local = launch.nodes().ranks_of[index(launch.node())].size();
+  const std::size_t bytes = std::clamp(std::bit_floor(kNodeBytes / local), kLeastInboxBytes, kMostInboxBytes);
+  const auto words = launch.node_memory().carve<InboxWords>(local);
+  const auto cells = launch.node_memory().carve<InboxCell>(local * (bytes / sizeof(InboxCell)));
+  std::vector<Inbox> inboxes;
+  for (std::size_t i = 0; i < local; ++i) {
+    const std::size_t each = bytes / sizeof(InboxCell);
+    inboxes.emplace_back(host, words[i], cells.subspan(i * each, each));
+  }
+  return inboxes;
+}
+
+}  // namespace
+
+Letters::Letters(launch::Launch& launch, progress::Waiting& waiting, progress::Client* client)
+    : launch_(launch),
+      waiting_(waiting),
+      client_(client),
+      place_(launch::places_in_nodes(launch.nodes())),
+      inboxes_(carve_inboxes(launch, waiting.host())),
+      mine_(inbox_of(launch.rank())),
+      kept_of_(static_cast<std::size_t>(launch.size())) {}
+
+void Letters::add_handlers(progress::HandlerTable& table) {
+  table.add(kLetterHandler, {"letter", sizeof(LetterBody), sizeof(LetterBody), false,
+                             [this](progress::Request& request) { return deliver(request); }});
+}
+
+progress::Outcome Letters::deliver(progress::Request& request) {
+  const auto body = request.body_as<LetterBody>();
+  const Envelope& envelope = body.envelope;
+  const auto to = static_cast<std::size_t>(body.to);
+  const auto& node_of = launch_.nodes().node_of;
+  const bool sound = to < node_of.size() && node_of[to] == launch_.node() && envelope.bytes <= kLetterBytes &&
+                     envelope.bytes == request.payload.size() && envelope.total_bytes <= kMostBytes &&
+                     envelope.offset <= envelope.total_bytes &&
+                     envelope.bytes <= envelope.total_bytes - envelope.offset &&
+                     (envelope.bytes > 0 || envelope.total_bytes == 0) && Rank{envelope.from} == request.origin;
+  if (!sound) return progress::Outcome::refused;
+  return inbox_of(Rank{body.to}).put(envelope, request.payload) ? progress::Outcome::done : progress::Outcome::retry;
+}
+
+Status Letters::send(Rank to, const Subject& subject, ByteView message) {
+  if (message.size() > kMostBytes) {
+    return Status(Code::invalid_argument,
+                  fmt::format("{} bytes are too many for an exchange; {} go at most", message.size(), kMostBytes));
+  }
+  const bool local = launch_.nodes().node_of[index(to)] == launch_.node();
+  Envelope envelope{subject.group, subject.sequence, static_cast<std::int32_t>(index(launch_.rank())), subject.step,
+                    static_cast<std::uint32_t>(message.size())};
+  std::size_t letters = 0;
+  do {  // an empty message is a letter, too
+    const ByteView content = message.subspan(envelope.offset, std::min(message.size() - envelope.offset, kLetterBytes));
+    envelope.bytes = static_cast<std::uint32_t>(content.size());
+    const bool acknowledged = ++letters % kLettersPerAnswer == 0;
+    GRAPNEL_TRY(local ? send_local(to, envelope, content) : send_away(to, envelope, content, acknowledged));
+    envelope.offset += envelope.bytes;
+  } while (envelope.offset < message.size());
+  return {};
+}
+
+Status Letters::send_local(Rank to, const Envelope& envelope, ByteView content) {
+  Inbox& inbox = inbox_of(to);
+  if (inbox.put(envelope, content)) return {};
+  InboxWords& words = inbox.words();
+  // seq_cst: pairs with the owner's look after it moved its head.
+  words.waiting_for_room.fetch_add(1, std::memory_order_seq_cst);
+  Status waited = waiting_.on_word(
+      words.departures,
+      [&](std::uint32_t&) {
+        collect();
+        return inbox.put(envelope, content);
+      },
+      progress::Waiting::kForever, progress::Waiting::kLongestSleep_ns,
+      [to] {
+        return progress::WaitSubject{progress::WaitKind::inbox, "allgather", {index(to)}};
+      });
+  words.waiting_for_room.fetch_sub(1, std::memory_order_relaxed);
+  return waited;
+}
+
+Status Letters::send_away(Rank to, const Envelope& envelope, ByteView content, bool acknowledged) {
+  const NodeId node = launch_.nodes().node_of[index(to)];
+  const LetterBody body{static_cast<std::int32_t>(index(to)), 0, envelope};
+  progress::Order order;
+  order.handler = kLetterHandler;
+  order.body = base::bytes_of(body);
+  order.payload = content;
+  if (acknowledged) {
+    ++unacknowledged_;
+    order.on_reply = {[](void* count, const progress::Reply&) { --*static_cast<std::uint32_t*>(count); },
+                      &unacknowledged_};
+  }
+  progress::Client::Guard guard(*client_);
+  if (const auto sent = client_->send(node, order); !sent) return sent.status();
+  if (!acknowledged) return client_->drain(node);
+  return client_->wait_until(
+      [&] {
+        collect();
+        return unacknowledged_ == 0;
+      },
+      progress::Waiting::kForever,
+      [node] {
+        return progress::WaitSubject{progress::WaitKind::answer, "allgather", {index(node)}};
+      });
+}
+
+void Letters::collect() {
+  while (auto letter = mine_.take()) {
+    const Envelope& envelope = letter->envelope;
+    const Name name{{envelope.group, envelope.sequence, envelope.step}, Rank{envelope.from}};
+    auto found = messages_.find(name);
+    if (found == messages_.end()) {
+      if (envelope.offset != 0) {
+        base::log_warn("dropped a letter of rank {} whose beginning never came", envelope.from);
+        continue;
+      }
+      found = messages_.try_emplace(name).first;
+      found->second.total_bytes = envelope.total_bytes;
+      if (++kept_of_[index(name.from)] > kMostKept) {
+        launch_.abort(1, fmt::format("rank {} has sent {} messages for collective calls of groups in which rank {} "
+                                     "does not take part; no program of this version does",
+                                     envelope.from, kMostKept, index(launch_.rank())));
+      }
+    }
+    add(found->second, *letter);
+  }
+}
+
+// The letters of a message come in their order. By what came, and not by what was promised, grows what is kept.
+void Letters::add(Message& message, const Letter& letter) {
+  const Envelope& envelope = letter.envelope;
+  if (envelope.offset != message.content.size() || envelope.total_bytes != message.total_bytes ||
+      (message.complete() && message.begun)) {
+    launch_.abort(1, fmt::format("rank {} has sent bytes from {} of a message of {} bytes to rank {}, which has {} of "
+                                 "{}; no program of this version does",
+                                 envelope.from, envelope.offset, envelope.total_bytes, index(launch_.rank()),
+                                 message.content.size(), message.total_bytes));
+  }
+  message.begun = true;
+  message.content.insert(message.content.end(), letter.content.begin(), letter.content.end());
+}
+
+Result<Bytes> Letters::receive(Rank from, const Subject& subject) {
+  auto found = messages_.end();
+  GRAPNEL_TRY(waiting_.on_word(
+      mine_.words().arrivals,
+      [&](std::uint32_t&) {
+        collect();
+        found = messages_.find({subject, from});
+        return found != messages_.end() && found->second.complete();
+      },
+      progress::Waiting::kForever, progress::Waiting::kLongestSleep_ns,
+      [from] {
+        return progress::WaitSubject{progress::WaitKind::message, "allgather", {index(from)}};
+      }));
+  Bytes content = std::move(found->second.content);
+  --kept_of_[index(from)];
+  messages_.erase(found);
+  return content;
+}
+
+}  // namespace grapnel::exchange

@@ -1,0 +1,91 @@
+// Messages of any length from rank to rank, for collectives of groups: small things that need no memory of their own.
+//
+// A message is named by group, exchange, step and sender, and waits for its receiver under that name, so exchanges of
+// groups that overlap do not mix, whatever order their letters come in. On the node it goes into the receiver's inbox;
+// elsewhere the receiver's server puts it there, and tries again later where the inbox is full.
+//
+// Nobody deadlocks over full inboxes: whoever waits for room, or for the acknowledgement of a long message, empties its
+// own inbox meanwhile.
+//
+// Memory: 2 MiB of a node's memory for all its inboxes, 16 to 128 KiB for each. Messages between nodes: one per 4 KiB,
+// and one answer per 16 KiB of a message.
+// Threads: `send` and `receive` by one thread of a rank at a time.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "exchange/inbox.hpp"
+#include "grapnel/status.hpp"
+#include "launch/launch.hpp"
+#include "progress/client.hpp"
+#include "progress/handlers.hpp"
+#include "progress/waiting.hpp"
+
+namespace grapnel::exchange {
+
+/// What a message is for; its sender and receiver name it alike.
+struct Subject {
+  std::uint64_t group = 0;
+  std::uint64_t sequence = 0;
+  std::uint32_t step = 0;
+
+  bool operator<(const Subject& other) const {
+    return std::tie(group, sequence, step) < std::tie(other.group, other.sequence, other.step);
+  }
+};
+
+class Letters {
+ public:
+  /// Longer messages are a mistake of ours, or a stranger's.
+  static constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+  /// Messages of one sender that wait for a call of their receiver: far more than calls can be apart.
+  static constexpr std::uint32_t kMostKept = 8192;
+
+  /// Collective in the order of carving. `client` is null in a job of one node.
+  Letters(launch::Launch& launch, progress::Waiting& waiting, progress::Client* client);
+
+  /// The server's part; only where this rank leads its node.
+  void add_handlers(progress::HandlerTable& table);
+
+  /// Returns when the message is in the receiver's inbox, or has left this process. Errors: peer_dead,
+  /// invalid_argument (longer than kMostBytes).
+  Status send(Rank to, const Subject& subject, ByteView message);
+  /// Waits for the message of that name. Errors: peer_dead.
+  Result<Bytes> receive(Rank from, const Subject& subject);
+
+ private:
+  struct Name {
+    Subject subject;
+    Rank from{};
+    bool operator<(const Name& other) const { return std::tie(subject, from) < std::tie(other.subject, other.from); }
+  };
+  struct Message {
+    Bytes content;
+    std::size_t total_bytes = 0;
+    bool begun = false;
+    bool complete() const { return content.size() == total_bytes; }
+  };
+
+  Inbox& inbox_of(Rank local) { return inboxes_[place_[index(local)]]; }
+  progress::Outcome deliver(progress::Request& request);
+  Status send_local(Rank to, const Envelope& envelope, ByteView content);
+  Status send_away(Rank to, const Envelope& envelope, ByteView content, bool acknowledged);
+  /// Empties my inbox into `messages_`.
+  void collect();
+  void add(Message& message, const Letter& letter);
+
+  launch::Launch& launch_;
+  progress::Waiting& waiting_;
+  progress::Client* client_;
+  std::vector<std::size_t> place_;  ///< by rank: which inbox of its node is its
+  std::vector<Inbox> inboxes_;      ///< of the node's ranks
+  Inbox& mine_;
+  std::map<Name, Message> messages_;    ///< that came before they were asked for, or in part
+  std::vector<std::uint32_t> kept_of_;  ///< messages, by sender
+  std::uint32_t unacknowledged_ = 0;    ///< a member, so that late answers find it
+};
+
+}  // namespace grapnel::exchange

@@ -1,0 +1,49 @@
+// The kinds of locks and their names.
+#include "locks/kinds/armci_hybrid.hpp"
+#include "locks/kinds/cohort.hpp"
+#include "locks/kinds/mcs.hpp"
+#include "locks/kinds/reader_writer.hpp"
+#include "locks/kinds/server_queue.hpp"
+#include "locks/kinds/test_and_set.hpp"
+#include "locks/kinds/ticket.hpp"
+#include "locks/lock_set.hpp"
+
+namespace grapnel {
+
+const char* to_string(LockKind kind) {
+  switch (kind) {
+    case LockKind::standard: return "standard";
+    case LockKind::server_queue: return "server_queue";
+    case LockKind::ticket: return "ticket";
+    case LockKind::armci_hybrid: return "armci_hybrid";
+    case LockKind::test_and_set: return "test_and_set";
+    case LockKind::mcs: return "mcs";
+    case LockKind::mcs_by_cas: return "mcs_by_cas";
+    case LockKind::cohort: return "cohort";
+    case LockKind::reader_writer: return "reader_writer";
+  }
+  return "?";
+}
+
+}  // namespace grapnel
+
+namespace grapnel::locks {
+
+std::unique_ptr<Algorithm> make_algorithm(LockKind kind, Ground& ground) {
+  switch (kind) {
+    case LockKind::server_queue:
+      if (ground.one_node) return std::make_unique<Ticket>(ground);
+      return std::make_unique<ServerQueue>(ground);
+    case LockKind::ticket: return std::make_unique<Ticket>(ground);
+    case LockKind::armci_hybrid: return std::make_unique<ArmciHybrid>(ground);
+    case LockKind::test_and_set: return std::make_unique<TestAndSet>(ground);
+    case LockKind::mcs: return std::make_unique<Mcs>(ground, true);
+    case LockKind::mcs_by_cas: return std::make_unique<Mcs>(ground, false);
+    case LockKind::reader_writer: return std::make_unique<ReaderWriter>(ground);
+    case LockKind::standard:  // the caller has put the configured kind in its place
+    case LockKind::cohort: break;
+  }
+  return std::make_unique<Cohort>(ground);
+}
+
+}  // namespace grapnel::locks

@@ -1,0 +1,179 @@
+// A set of locks (its algorithms: locks/): `count` at home in every rank, of one kind. What every lock has in common is
+// here: the names are checked, misuse is found, waiting is timed, and a death is told with the lock's name.
+//
+// A lock belongs to the rank, not to the thread: a second acquisition by the same rank, while it holds the lock or
+// waits for it, is an error. Threads: any.
+#pragma once
+
+#include <atomic>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "locks/kinds/algorithm.hpp"
+#include "locks/kinds/cohort.hpp"
+#include "locks/kinds/ground.hpp"
+
+namespace grapnel::locks {
+
+/// How a lock is wanted.
+struct Ask {
+  bool shared = false;
+  std::uint64_t timeout_ns = progress::Waiting::kForever;
+  ByteView payload = {};  ///< travels with the enqueue
+};
+
+/// A lock that a rank holds, for reports.
+struct HeldLock {
+  std::uint32_t set = 0;
+  std::int32_t index = 0, home = 0;
+  std::uint32_t shared = 0;
+};
+
+class Set {
+ public:
+  Set(launch::Launch& launch, progress::Waiting& waiting, progress::Client* client, progress::Server* server,
+      std::uint32_t number, int count, const LockOptions& options);
+
+  std::uint32_t number() const { return number_; }
+  const LockOptions& options() const { return ground_.options; }
+  /// Of this rank and, where it leads its node, the node's server.
+  LockCounts counts() const;
+
+  std::size_t bytes_here() const { return ground_.memory.bytes_here(); }
+  void place(const std::vector<void*>& parts);
+  /// The memory goes: from now on there are no locks.
+  void close() { usable_ = 0; }
+
+  /// `acquire` without an end and without payloads, and its release. Their fast paths are inline and make no call:
+  /// registers that a call saves would be stores between the atomic that takes the lock and the one that frees it, and
+  /// a locked instruction waits for all earlier stores.
+  Status acquire(int lock_index, Rank home) {
+    return take_in_node(lock_index, home) ? Status() : acquire_otherwise(lock_index, home);
+  }
+  Status release(int lock_index, Rank home) {
+    return release_in_node(lock_index, home) ? Status() : release_otherwise(lock_index, home);
+  }
+  /// Takes it if that needs no message and no waiting. False: not, or the caller is wrong; `acquire` or `start` tells.
+  bool acquire_at_once(int lock_index, Rank home) {
+    return in_node_ != nullptr ? take_in_node(lock_index, home) : take_now(lock_index, home);
+  }
+
+  /// Waits for the lock; `received` (may be null) gets the last releaser's payload. Errors: invalid_argument (bad index
+  /// or home, held or asked for by this rank), unavailable (no shared mode), timed_out, no_memory, peer_dead.
+  Status acquire(int lock_index, Rank home, const Ask& ask, Bytes* received);
+  /// Whether it was free. One round trip at most.
+  Result<bool> attempt(int lock_index, Rank home, const Ask& ask, Bytes* received);
+  /// Takes a place and returns; `finish` waits, `finish_within` for about so long at most, `test` looks. What was
+  /// started must be finished, once and by the set that started it; else they answer invalid_argument. False: not yet;
+  /// it may be asked again.
+  Result<std::shared_ptr<Acquisition>> start(int lock_index, Rank home, const Ask& ask);
+  Status finish(Acquisition& a, Bytes* received);
+  Result<bool> finish_within(Acquisition& a, std::uint64_t timeout_ns, Bytes* received = nullptr);
+  Result<bool> test(Acquisition& a, Bytes* received);
+
+  /// Never waits for another rank. Errors: invalid_argument (not held in that mode; payload too large), peer_dead.
+  Status release(int lock_index, Rank home, bool shared, ByteView payload);
+  Result<Bytes> successor_payload(int lock_index, Rank home);
+
+  /// Locks that this rank holds or has asked for; for destruction.
+  bool any_taken() const;
+  /// Appends the locks that this rank holds, at most until there are `most`; answers how many more it holds. Any
+  /// thread.
+  std::size_t add_held(std::vector<HeldLock>& held, std::size_t most) const;
+
+  /// Tells of every lock that the dead rank holds as far as this node knows, and who waits for it; the other nodes tell
+  /// who waits there. The server's thread knows the queues of its homes, too.
+  void tell_what_is_held_by(Rank dead, bool as_server);
+
+  bool hear(const LockBody& body, ByteView payload, const Speaker& from);
+  progress::Outcome answer(const LockBody& body, ByteView payload, progress::Request& request);
+
+ private:
+  bool exists(int lock_index, Rank home) const {
+    return static_cast<std::uint32_t>(lock_index) < usable_ && index(home) < ranks_;
+  }
+  std::size_t ordinal_of(int lock_index, Rank home) const {
+    return index(home) * static_cast<std::size_t>(ground_.count) + static_cast<std::size_t>(lock_index);
+  }
+  bool name(int lock_index, Rank home, LockId& lock) const {
+    if (!exists(lock_index, home)) return false;
+    lock = lock_at(lock_index, home);
+    return true;
+  }
+  LockId lock_at(int lock_index, Rank home) const {
+    return {home, lock_index, ordinal_of(lock_index, home), ground_.memory.home_words(home, lock_index)};
+  }
+  Status bad_name(int lock_index, Rank home) const;
+  progress::WaitSubject subject_of(const LockId& lock) const;
+  Status check(const LockId& lock, const Ask& ask) const;
+  Status claim(const LockId& lock);
+  /// What every acquisition with an `Ask` begins with: the lock's name, the argument, this rank's claim.
+  Status begin(Acquisition& a, int lock_index, Rank home, const Ask& ask);
+  void got(Acquisition& a, Bytes* received);
+  Status check_started(const Acquisition& a) const;
+  void deliver(Acquisition& a, Bytes* received);
+  // release: pairs with the acquire of the thread of this rank that claims it next.
+  void drop_claim(std::size_t ordinal) { mine_[ordinal].store(Hold::none, std::memory_order_release); }
+  void note_taken(std::size_t ordinal) {
+    mine_[ordinal].store(Hold::held, std::memory_order_relaxed);  // read by this rank only, and after a death
+    ground_.statistics.acquisitions.add(1);
+  }
+
+  // The default kind in a job of one node, where one compare-and-swap is all.
+  bool take_in_node(int lock_index, Rank home) {
+    if (in_node_ == nullptr || !exists(lock_index, home)) [[unlikely]]
+      return false;
+    const std::size_t ordinal = ordinal_of(lock_index, home);
+    if (mine_[ordinal].load(std::memory_order_acquire) != Hold::none) return false;  // as in `claim`
+    if (!in_node_->take_in_node(ground_.memory.home_words(home, lock_index))) return false;
+    note_taken(ordinal);
+    return true;
+  }
+  bool release_in_node(int lock_index, Rank home) {
+    if (in_node_ == nullptr || !exists(lock_index, home)) [[unlikely]]
+      return false;
+    const std::size_t ordinal = ordinal_of(lock_index, home);
+    if (mine_[ordinal].load(std::memory_order_relaxed) != Hold::held) return false;  // its own store
+    if (!in_node_->release_in_node(ground_.memory.home_words(home, lock_index), ordinal)) return false;
+    drop_claim(ordinal);
+    return true;
+  }
+  // What needs no message and no waiting, of all kinds; then the rest.
+  bool take_now(int lock_index, Rank home);
+  Status acquire_otherwise(int lock_index, Rank home);
+  Status acquire_in_line(const LockId& lock);
+  Status release_otherwise(int lock_index, Rank home);
+
+  Status wait(Acquisition& a, std::uint64_t timeout_ns);
+  Result<bool> finish_until(Acquisition& a, std::uint64_t until_ns, Bytes* received);
+  void count_wait(std::uint64_t since_ns);
+
+  // lock_deaths.cpp
+  Status tell_death(const Acquisition& a, const Status& why);
+  std::string name_with(std::size_t ordinal, std::initializer_list<Hold> holds, const char* one,
+                        const char* many) const;
+  std::string holders(std::size_t ordinal) const;
+  bool holds(Rank rank, std::size_t ordinal) const;
+  bool tell_of(const LockId& lock, Rank dead, bool held, bool as_server);
+  void let_other_nodes_tell(const LockId& lock, Rank dead, bool as_server, std::uint64_t until_ns);
+  bool hear_of_death(const LockId& lock, const LockBody& body, const Speaker& from);
+
+  const std::uint32_t number_;
+  std::uint32_t deaths_heard_ = 0;  ///< the server's thread only
+  const std::size_t ranks_;
+  Ground ground_;
+  std::unique_ptr<Algorithm> algorithm_;
+  const bool carries_;  ///< payloads
+  /// `algorithm_`, where it is a cohort in a job of one node without payloads.
+  Cohort* const in_node_;
+  std::uint32_t usable_ = 0;  ///< the count, while the set has its memory
+  // By ordinal, in node memory. It finds misuse; what excludes is the algorithm.
+  std::atomic<Hold>* mine_ = nullptr;
+};
+
+/// The algorithm of a kind. In a job of one node, where there is no server, `server_queue` is a ticket lock.
+std::unique_ptr<Algorithm> make_algorithm(LockKind kind, Ground& ground);
+
+}  // namespace grapnel::locks

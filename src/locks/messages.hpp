@@ -1,0 +1,55 @@
+// What the locks put on the wire.
+//
+//   body := LockBody payload        payload: the user's opaque bytes, kMostLockPayload at most
+//
+// `kLockAskHandler` is answered (with a LockBody and maybe a payload), at once or when the lock is granted;
+// `kLockTellHandler` is one-way, from a rank or from another node's server.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "grapnel/lock.hpp"
+#include "progress/message.hpp"
+
+namespace grapnel::locks {
+
+inline constexpr progress::HandlerId kLockAskHandler = 34;
+inline constexpr progress::HandlerId kLockTellHandler = 35;
+
+enum class Verb : std::uint16_t {
+  // asked of the home
+  enqueue,  ///< queues `me`; the answer says who is before it
+  attempt,  ///< takes the lock if it is free; the answer says whether
+  compare,  ///< replaces the word `other` by `me`; the answer's `other` is the old one
+  cancel,   ///< takes `me` out of the queue; the answer's `other` is 0 where it was not there any more
+  read,     ///< the answer's `value` is the ticket that is served
+  // told
+  link,         ///< to the server of `other`: `me` stands behind it
+  grant,        ///< to the server of `me`: the lock is yours; `other` (a chain's) held it last
+  free,         ///< to the home: `me` has released and knows no successor
+  look,         ///< to the home: a ticket is served that somebody remote may hold
+  want_shared,  ///< to the home: the node `me` wants readers' access …
+  want_sole,    ///< … or a writer's; `flag` 1: and gives back its shared grant
+  give_back,    ///< to the home: the node `me` gives its grant back; `flag` 1: and wants a shared one again
+  recall,       ///< to the server of `me`: give the shared grant back (reader_writer's grants say in `value` who had it
+                ///< last, as the node + 1; 0: it was free)
+  grant_shared,  ///< to the server of `me`; `flag` 1: and give it back when the readers that wait now are done
+  died           ///< to every other node: `me`, a rank of the sender's node that held the lock, has died
+};
+
+struct LockBody {
+  Verb verb{};
+  std::uint16_t flag = 0;
+  std::uint32_t set = 0;
+  std::int32_t home = 0;
+  std::int32_t index = 0;
+  std::uint64_t me = 0;
+  std::uint64_t other = 0;
+  std::uint64_t value = 0;
+};
+
+static_assert(std::has_unique_object_representations_v<LockBody>, "it travels: no byte that nobody writes");
+static_assert(sizeof(LockBody) + kMostLockPayload <= progress::kMaxBodyBytes);
+
+}  // namespace grapnel::locks

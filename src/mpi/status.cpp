@@ -1,0 +1,24 @@
+#include "mpi/status.hpp"
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <string>
+
+namespace grapnel::mpi {
+
+Status status_of(int code) {
+  if (code == MPI_SUCCESS) [[likely]]
+    return {};
+  char text[MPI_MAX_ERROR_STRING + 1] = {};
+  int length = 0;
+  if (MPI_Error_string(code, text, &length) != MPI_SUCCESS)
+    return {Code::system, fmt::format("MPI says: error {}", code)};
+  return {Code::system, fmt::format("MPI says: {}", text)};
+}
+
+Status failure(const char* what, int code) {
+  return {Code::system, fmt::format("{}: {}", what, status_of(code).message())};
+}
+
+}  // namespace grapnel::mpi

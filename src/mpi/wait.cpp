@@ -1,0 +1,82 @@
+#include "mpi/wait.hpp"
+
+#include "mpi/status.hpp"
+#include "os/host.hpp"
+
+namespace grapnel::mpi {
+namespace {
+
+// A nap is about a wake-up long at first. None is so long that it would show beside what was already waited; a long
+// wait's are longer, for each costs the wake-up and MPI's look: 8 to 10 % of a core with one every 250 us.
+constexpr std::uint64_t kFirstNap_ns = 20 * base::kMicrosecond_ns;
+constexpr std::uint64_t kUsualNap_ns = 250 * base::kMicrosecond_ns;
+constexpr std::uint64_t kLongestNap_ns = 1 * base::kMillisecond_ns;
+constexpr std::uint64_t kNapsOfALongWait = 32;
+// MPI moves more than that in pieces, and each takes a call of both sides.
+constexpr std::int64_t kLong_bytes = std::int64_t{64} << 10;
+
+// Between two spins: they find what is near, and that is over after the first of them.
+constexpr int kNapsInARow = 16;
+
+/// A request of MPI's as a worker. Nobody wakes who sleeps: MPI's messages arrive by its own ways.
+class MpiWorker {
+ public:
+  MpiWorker(os::Host& host, MPI_Request& request, MPI_Status* status)
+      : host_(host), request_(request), status_(status) {}
+
+  bool complete() {
+    if (!over_) {
+      int done = 0;
+      answer_ = MPI_Test(&request_, &done, status_);
+      over_ = done != 0 || answer_ != MPI_SUCCESS;
+    }
+    return over_;
+  }
+  int answer() const { return answer_; }
+  bool progress() { return false; }  // the look itself makes MPI go on
+  void sleep(std::uint64_t timeout_ns) {
+    os::Word nobody{0};
+    for (int naps = 0; naps < kNapsInARow && timeout_ns > 0 && !complete(); ++naps) {
+      const std::uint64_t nap_ns = std::min(timeout_ns, nap_ns_);
+      host_.wait(nobody, 0, nap_ns);
+      timeout_ns -= nap_ns;
+      napped_ns_ += nap_ns;
+      const std::uint64_t most_ns = std::clamp(napped_ns_ / kNapsOfALongWait, kUsualNap_ns, kLongestNap_ns);
+      nap_ns_ = std::min(2 * nap_ns_, most_ns);
+    }
+  }
+
+ private:
+  os::Host& host_;
+  MPI_Request& request_;
+  MPI_Status* status_;
+  bool over_ = false;
+  int answer_ = MPI_SUCCESS;
+  std::uint64_t nap_ns_ = kFirstNap_ns, napped_ns_ = 0;
+};
+
+}  // namespace
+
+Status wait_for(progress::Waiting* waiting, MPI_Request request, std::int64_t bytes, MPI_Status* status) {
+  if (waiting == nullptr || bytes > kLong_bytes) return status_of(MPI_Wait(&request, status));
+  MpiWorker worker(waiting->host(), request, status);
+  GRAPNEL_TRY(waiting->on_worker(
+      worker, [&] { return worker.complete(); }, progress::Waiting::kForever,
+      [] { return progress::WaitSubject{progress::WaitKind::mpi}; }));
+  return status_of(worker.answer());
+}
+
+bool may_enter() {
+  int level = MPI_THREAD_SINGLE, main_thread = 0;
+  MPI_Query_thread(&level);
+  if (level == MPI_THREAD_MULTIPLE) return true;
+  MPI_Is_thread_main(&main_thread);
+  return level != MPI_THREAD_SERIALIZED && main_thread != 0;
+}
+
+void let_progress(MPI_Comm comm) {
+  int found = 0;
+  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, MPI_STATUS_IGNORE);
+}
+
+}  // namespace grapnel::mpi
