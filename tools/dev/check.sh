@@ -54,10 +54,11 @@ command_check() {
   [ $# -eq 0 ] || usage_error "'check' takes nothing"
   install_packages build openmpi check
   local step failed=()
-  for step in format layers sizes text headers tidy; do
+  for step in format layers picture sizes text headers tidy; do
     say "check: $step"
     case $step in
       format) (check_format) ;;
+      picture) python3 "$root/tools/draw_layers.py" --check ;;
       headers) "$root/tools/check_headers.sh" ;;
       tidy) (check_tidy) ;;
       *) python3 "$root/tools/check_$step.py" ;;
