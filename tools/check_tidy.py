@@ -21,32 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from cpp_text import CPP_SUFFIXES, project_files  # noqa: E402
-
-EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git's name for a tree without files
-
-
-def git(root, *arguments):
-    answer = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False)
-    return answer.stdout.strip() if answer.returncode == 0 else None
-
-
-def lines_of_git(root, *arguments):
-    """Without the answer nobody knows what changed, and nothing would be looked at."""
-    answer = git(root, *arguments)
-    if answer is None:
-        sys.exit(f"tidy: git {' '.join(arguments)} failed")
-    return answer.splitlines()
-
-
-def base_commit(root):
-    head = git(root, "rev-parse", "HEAD")
-    if head is None:
-        return EMPTY_TREE
-    merge_base = git(root, "merge-base", "HEAD", "origin/main")
-    if merge_base and merge_base != head:
-        return merge_base
-    return git(root, "rev-parse", "--verify", "-q", "HEAD~") or EMPTY_TREE
-
+from git_changes import EMPTY_TREE, base_commit, lines_of_git  # noqa: E402
 
 def changed_files(root):
     base = base_commit(root)

@@ -59,7 +59,7 @@ class CheckTidyTest(TreeTest):
         (self.root / ".git/HEAD").unlink()
         code, said = self.tidy(path=self.with_tool("exit 0"))
         self.assertEqual(code, 1, said)
-        self.assertIn("tidy: git ", said)
+        self.assertIn("git diff", said)
 
 
 if __name__ == "__main__":

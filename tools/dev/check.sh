@@ -54,7 +54,7 @@ command_check() {
   [ $# -eq 0 ] || usage_error "'check' takes nothing"
   install_packages build openmpi check
   local step failed=()
-  for step in format layers picture sizes text headers tidy; do
+  for step in format layers picture sizes text words headers tidy; do
     say "check: $step"
     case $step in
       format) (check_format) ;;
