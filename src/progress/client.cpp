@@ -125,8 +125,10 @@ Result<transport::Sent> Client::send(NodeId node, const Order& order) {
 }
 
 void Client::count_write(NodeId node, RequestHeader& header) {
+  Peer& peer = peers_[index(node)];
+  peer.written = peer.issued;
   if (not_counting_ > 0) {
-    peers_[index(node)].uncounted = peers_[index(node)].issued;
+    peer.uncounted = peer.issued;
     return;
   }
   header.flags |= kCountedWrite;

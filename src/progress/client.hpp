@@ -11,6 +11,7 @@
 // Threads: any thread, one at a time: every call needs a `Guard`. A thread that waits lets others in between.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -58,7 +59,7 @@ struct Order {
   ByteView payload;             ///< untouched until `sent`, or until the call returned with Sent::done
   std::size_t reply_bytes = 0;  ///< payload of the reply at most; takes window too
   bool whole = false;           ///< the payload is no bulk, however long: `most_whole_bytes` at most
-  bool write = false;           ///< a fence and a barrier wait for it
+  bool write = false;           ///< every fence and barrier after it completes it
   OnReply on_reply;             ///< none: no reply, where the handler has none; else its acknowledgement
   transport::Completion sent;
 };
@@ -102,6 +103,19 @@ class Client final : public transport::MessageSink {
   /// Requests to the node so far, and how many of them its server has applied, as far as is known here.
   std::uint64_t issued(NodeId node) const { return peers_[index(node)].issued; }
   std::uint64_t handled(NodeId node) const { return peers_[index(node)].handled; }
+
+  /// `issued` at the last write to the node, whichever layer sent it: what a fence and a barrier complete.
+  std::uint64_t written(NodeId node) const { return peers_[index(node)].written; }
+  /// Whether all requests up to that one are known to be applied.
+  bool acknowledged(NodeId node, std::uint64_t until) const {
+    const Peer& peer = peers_[index(node)];
+    return peer.handled >= until || peer.confirmed >= until;
+  }
+  bool acknowledged(NodeId node) const { return acknowledged(node, written(node)); }
+  /// A barrier has shown that all requests up to that one are applied.
+  void confirm(NodeId node, std::uint64_t until) {
+    peers_[index(node)].confirmed = std::max(peers_[index(node)].confirmed, until);
+  }
 
   /// While a barrier is under way the rank's writes are not counted (write_counts.hpp). Nests.
   void stop_counting() { ++not_counting_; }
@@ -167,6 +181,7 @@ class Client final : public transport::MessageSink {
     bool connected = false;  ///< and its server has accepted the connection
     bool flushing = false;
     std::uint64_t issued = 0, handled = 0, uncounted = 0;
+    std::uint64_t written = 0, confirmed = 0;
     std::uint64_t charged = 0, released = 0;
     std::uint32_t refused = 0, refused_told = 0;
   };

@@ -34,7 +34,7 @@ Status Rma::fence(std::span<const Rank> targets) {
 
 Status Rma::fence_all() {
   std::vector<NodeId> nodes;
-  for (std::size_t node = 0; node < written_.size(); ++node) nodes.push_back(NodeId(static_cast<int>(node)));
+  for (std::size_t node = 0; node < acknowledgements_.size(); ++node) nodes.push_back(NodeId(static_cast<int>(node)));
   return fence_nodes(nodes);
 }
 
@@ -78,15 +78,14 @@ Status Rma::wait_for_messages(const std::vector<NodeId>& nodes, base::FenceKind 
   const std::uint32_t window = kind == base::FenceKind::serial ? 1 : config_.fence_window;
   std::vector<std::pair<NodeId, std::uint64_t>> dirty;
   for (const NodeId node : nodes) {
-    Written& written = written_[index(node)];
-    written.predictor.fenced();
-    if (!acknowledged(node)) dirty.emplace_back(node, written.until);
+    acknowledgements_[index(node)].predictor.fenced();
+    if (!client_->acknowledged(node)) dirty.emplace_back(node, client_->written(node));
   }
   if (!dirty.empty()) {
     fence_progress_.counts.fences.add(1);
     std::rotate(dirty.begin(), dirty.begin() + static_cast<std::ptrdiff_t>(random_.below(dirty.size())), dirty.end());
   }
-  const auto applied = [&](const auto& one) { return acknowledged(one.first, one.second); };
+  const auto applied = [&](const auto& one) { return client_->acknowledged(one.first, one.second); };
   const auto about = [&] {
     const auto first = std::find_if_not(dirty.begin(), dirty.end(), applied);
     return progress::WaitSubject{progress::WaitKind::fence, "fence", {first == dirty.end() ? 0 : index(first->first)}};
@@ -94,7 +93,7 @@ Status Rma::wait_for_messages(const std::vector<NodeId>& nodes, base::FenceKind 
   const std::uint64_t forever = progress::Waiting::kForever;
   for (const auto& one : dirty) {
     // Nothing is asked where the acknowledgement has come meanwhile or is on its way.
-    if (!applied(one) && written_[index(one.first)].asked_until < one.second) {
+    if (!applied(one) && acknowledgements_[index(one.first)].asked_until < one.second) {
       GRAPNEL_TRY(ask_for_counts(one.first, window));
       if (kind == base::FenceKind::serial)
         GRAPNEL_TRY(client_->wait_until([&] { return applied(one); }, forever, about));
@@ -107,7 +106,7 @@ Status Rma::wait_for_messages(const std::vector<NodeId>& nodes, base::FenceKind 
 Status Rma::take_refused(const std::vector<NodeId>& nodes) {
   Status refused;
   for (const NodeId node : nodes) {
-    const std::uint32_t count = client_->take_refused(node) + std::exchange(written_[index(node)].refused, 0);
+    const std::uint32_t count = client_->take_refused(node) + std::exchange(acknowledgements_[index(node)].refused, 0);
     if (count > 0 && refused.ok()) {
       refused = Status(Code::refused,
                        fmt::format("node {} refused {} writes of this rank; its log says why", index(node), count));
@@ -125,19 +124,18 @@ Status Rma::before_barrier(const std::vector<std::uint8_t>& covered, bool fences
   client_->stop_counting();
   cut = {};
   std::vector<NodeId> all, asked, left;
-  for (std::size_t i = 0; i < written_.size(); ++i) {
+  for (std::size_t i = 0; i < acknowledgements_.size(); ++i) {
     const NodeId node{static_cast<int>(i)};
     all.push_back(node);
-    Written& written = written_[i];
-    const bool complete = acknowledged(node);
-    if (complete || fences || covered[i] == 0 || !acknowledged(node, client_->uncounted(node))) {
+    const bool complete = client_->acknowledged(node);
+    if (complete || fences || covered[i] == 0 || !client_->acknowledged(node, client_->uncounted(node))) {
       asked.push_back(node);
       cut.dirty += !complete && fences && covered[i] != 0;
     } else {
       ++cut.dirty;
-      written.predictor.passed();
+      acknowledgements_[i].predictor.passed();
       left.push_back(node);
-      cut.until.emplace_back(node, written.until);
+      cut.until.emplace_back(node, client_->written(node));
     }
   }
   Status flushed = flush_native(all);
@@ -155,9 +153,7 @@ Status Rma::after_barrier(const BarrierCut& cut, bool ask) {
     for (const auto& [node, until] : cut.until) nodes.push_back(node);
     refused = fence_messages(nodes, base::FenceKind::overlapped);
   }
-  for (const auto& [node, until] : cut.until) {
-    written_[index(node)].known = std::max(written_[index(node)].known, until);
-  }
+  for (const auto& [node, until] : cut.until) client_->confirm(node, until);
   client_->resume_counting();
   return refused;
 }

@@ -37,7 +37,7 @@ Rma::Rma(const base::Config& config, launch::Launch& launch, progress::Waiting& 
       ways_(config, transport != nullptr ? transport->capabilities() : transport::Capabilities{}),
       remote_(client != nullptr ? std::make_unique<RemotePath>(*client, config.chunk_bytes) : nullptr),
       local_(static_cast<std::size_t>(launch.size())),
-      written_(launch.nodes().node_count()),
+      acknowledgements_(launch.nodes().node_count()),
       implicit_(static_cast<std::size_t>(launch.size())),
       random_(launch.job_secret() ^ index(launch.rank())) {
   for (const Rank rank : launch.nodes().ranks_of[index(launch.node())]) local_[index(rank)] = 1;

@@ -280,21 +280,15 @@ class Rma {
   Status leave(NodeId node);
   bool has_left(const Operation& operation);
 
-  // My writes to a node by messages.
-  struct Written {
-    std::uint64_t until = 0;        ///< requests issued up to the last of them
-    std::uint64_t known = 0;        ///< complete up to there, says a barrier
-    std::uint64_t asked_until = 0;  ///< up to the last one that asked for its acknowledgement
-    bool asked = false;             ///< the one under way asks
-    std::uint32_t refused = 0;      ///< of those that asked; told at the next fence
+  // The acknowledgements that my writes to a node ask for; the record of the writes is the client's.
+  struct Acknowledgements {
+    std::uint64_t asked_until = 0;  ///< `Client::written` at the last write that asked for one
+    bool asked = false;             ///< the write under way asks
+    std::uint32_t refused = 0;      ///< of those that asked; reported by the next fence
     FencePredictor predictor;
   };
 
   NodeId node_of(Rank rank) const { return launch_.nodes().node_of[index(rank)]; }
-  bool acknowledged(NodeId node, std::uint64_t until) const {
-    return client_->handled(node) >= until || written_[index(node)].known >= until;
-  }
-  bool acknowledged(NodeId node) const { return acknowledged(node, written_[index(node)].until); }
   progress::OnReply acknowledgement(NodeId node);
   Status fence_nodes(const std::vector<NodeId>& nodes);
   // fence.cpp; with the client's guard held.
@@ -312,10 +306,10 @@ class Rma {
   Stripes& stripes_;
   progress::Client* client_;
   const Ways ways_;
-  std::unique_ptr<RemotePath> remote_;  ///< null in a job of one node
-  std::unique_ptr<NativePath> native_;  ///< null where the transport has no native operations
-  std::vector<std::uint8_t> local_;     ///< by rank: on my node
-  std::vector<Written> written_;        ///< by node
+  std::unique_ptr<RemotePath> remote_;              ///< null in a job of one node
+  std::unique_ptr<NativePath> native_;              ///< null where the transport has no native operations
+  std::vector<std::uint8_t> local_;                 ///< by rank: on my node
+  std::vector<Acknowledgements> acknowledgements_;  ///< by node
   std::array<OperationCounts, kOperationKinds.size()> counts_;
   HandleTable handles_;
   std::vector<Operation> implicit_;  ///< by target rank

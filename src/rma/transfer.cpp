@@ -27,20 +27,15 @@ void Rma::count_wire(OperationKind kind, std::size_t bytes, std::uint64_t messag
   counts.wire_messages.add(client_->messages() - messages_before);
 }
 
-// With the client's guard held: sends what the transfer takes, and remembers what a fence must wait for.
+// With the client's guard held: sends what the transfer takes.
 template <typename Transfer>
 Status Rma::send_by_wire(const Transfer& what, Operation& operation) {
   const NodeId node = node_of(what.target);
-  const std::uint64_t messages = client_->messages(), issued = client_->issued(node);
+  const std::uint64_t messages = client_->messages();
   GRAPNEL_TRY(by_wire(what, operation));
   count_wire(what.kind, bytes_of(what), messages);
-  const bool wrote_by_message = what.kind != OperationKind::get && client_->issued(node) != issued;
-  Written& written = written_[index(node)];
-  const bool asked = std::exchange(written.asked, false);
-  if (wrote_by_message) {
-    written.until = client_->issued(node);
-    if (asked) written.asked_until = written.until;
-  }
+  Acknowledgements& acknowledgements = acknowledgements_[index(node)];
+  if (std::exchange(acknowledgements.asked, false)) acknowledgements.asked_until = client_->written(node);
   return {};
 }
 

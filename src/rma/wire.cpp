@@ -17,21 +17,21 @@ bool contiguous(const Strided& shape) { return shape.levels == 0; }
 
 Status Rma::before_native(NodeId node, std::uint64_t address, std::size_t bytes) {
   // A refused write before this one is not this one's error: a fence tells of it.
-  if (!acknowledged(node)) GRAPNEL_TRY(wait_for_messages({node}, config_.fence));
+  if (!client_->acknowledged(node)) GRAPNEL_TRY(wait_for_messages({node}, config_.fence));
   return native_->unflushed(node, address, bytes) ? native_->flush(node) : Status{};
 }
 
 // What the write that is about to be sent asks of the server. The last message of the write is the next but
 // ⌈bytes/chunk⌉, whose number is not known yet; `send_by_wire` notes it.
 progress::OnReply Rma::acknowledgement(NodeId node) {
-  Written& written = written_[index(node)];
-  const bool asks = written.predictor.next_write_asks() && config_.fence != base::FenceKind::serial;
-  written.asked = asks;
+  Acknowledgements& acknowledgements = acknowledgements_[index(node)];
+  const bool asks = acknowledgements.predictor.next_write_asks() && config_.fence != base::FenceKind::serial;
+  acknowledgements.asked = asks;
   if (!asks) return {};
   return {[](void* refused, const progress::Reply& reply) {
             *static_cast<std::uint32_t*>(refused) += reply.code == progress::ReplyCode::refused;
           },
-          &written.refused};
+          &acknowledgements.refused};
 }
 
 Status Rma::before_messages(NodeId node) { return native_ ? native_->flush(node) : Status{}; }
