@@ -3,13 +3,13 @@
 
 #include <string>
 
-#include "launch/identity_claim.hpp"
+#include "launch/internal/identity_claim.hpp"
+#include "launch/internal/pmi1_launch.hpp"
+#include "launch/internal/single_launch.hpp"
 #include "launch/launch.hpp"
 #include "launch/launcher_signs.hpp"
 #include "launch/node_launch.hpp"
-#include "launch/pmi1_launch.hpp"
 #include "launch/pmix_launch.hpp"
-#include "launch/single_launch.hpp"
 #include "os/standard_descriptors.hpp"
 
 namespace grapnel::launch {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/codec.hpp"
-#include "launch/identity_claim.hpp"
+#include "launch/internal/identity_claim.hpp"
+#include "launch/internal/node_link.hpp"
 #include "launch/launch.hpp"
-#include "launch/node_link.hpp"
 
 namespace grapnel::launch {
 

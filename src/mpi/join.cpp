@@ -1,6 +1,6 @@
 // MPI as the launcher: identity and exchange by a duplicated communicator, abort by MPI_Abort.
 //
-// The node's connections (launch/liveness.hpp) show a death on this node, the transport and MPI's launcher one
+// The node's connections (launch/internal/liveness.hpp) show a death on this node, the transport and MPI's launcher one
 // elsewhere; the launcher ends the job. The launcher's own end is the end of its process
 // (launch/launcher_process.hpp): MPI does not notice it in a rank that calls nothing of it.
 #include "mpi/join.hpp"

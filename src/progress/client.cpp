@@ -10,7 +10,7 @@
 #include "base/codec.hpp"
 #include "base/log.hpp"
 #include "base/units.hpp"
-#include "progress/heartbeat.hpp"
+#include "progress/internal/heartbeat.hpp"
 
 namespace grapnel::progress {
 namespace {

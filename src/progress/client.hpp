@@ -21,7 +21,7 @@
 #include "base/config.hpp"
 #include "grapnel/status.hpp"
 #include "launch/launch.hpp"
-#include "progress/bell.hpp"
+#include "progress/internal/bell.hpp"
 #include "progress/message.hpp"
 #include "progress/server.hpp"
 #include "progress/waiting.hpp"

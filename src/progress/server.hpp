@@ -37,10 +37,10 @@
 #include "grapnel/status.hpp"
 #include "launch/launch.hpp"
 #include "os/host.hpp"
-#include "progress/bell.hpp"
 #include "progress/handlers.hpp"
+#include "progress/internal/bell.hpp"
+#include "progress/internal/server_links.hpp"
 #include "progress/message.hpp"
-#include "progress/server_links.hpp"
 #include "progress/waiting.hpp"
 #include "transport/transport.hpp"
 

@@ -8,7 +8,7 @@
 #include "base/codec.hpp"
 #include "base/log.hpp"
 #include "os/identity.hpp"
-#include "progress/server_links.hpp"
+#include "progress/internal/server_links.hpp"
 
 namespace grapnel::progress {
 namespace {

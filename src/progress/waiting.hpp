@@ -21,7 +21,7 @@
 #include "grapnel/status.hpp"
 #include "launch/launch.hpp"
 #include "os/host.hpp"
-#include "progress/patience.hpp"
+#include "progress/internal/patience.hpp"
 #include "progress/wait_record.hpp"
 #include "transport/transport.hpp"
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "rma/internal/run_pairs.hpp"
 #include "rma/rma.hpp"
-#include "rma/run_pairs.hpp"
 
 namespace grapnel::rma {
 

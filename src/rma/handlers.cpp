@@ -4,10 +4,10 @@
 
 #include "base/codec.hpp"
 #include "progress/server.hpp"
-#include "rma/accumulation.hpp"
+#include "rma/internal/accumulation.hpp"
+#include "rma/internal/word.hpp"
 #include "rma/kernels/copy.hpp"
 #include "rma/kernels/strided.hpp"
-#include "rma/word.hpp"
 
 namespace grapnel::rma {
 namespace {

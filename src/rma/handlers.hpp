@@ -10,8 +10,8 @@
 
 #include "progress/handlers.hpp"
 #include "progress/waiting.hpp"
+#include "rma/internal/runs.hpp"
 #include "rma/messages.hpp"
-#include "rma/runs.hpp"
 #include "rma/stripes.hpp"
 #include "segment/segment.hpp"
 

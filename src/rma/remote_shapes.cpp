@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "base/codec.hpp"
+#include "rma/internal/remote.hpp"
 #include "rma/kernels/copy.hpp"
 #include "rma/kernels/strided.hpp"
-#include "rma/remote.hpp"
 
 namespace grapnel::rma {
 

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "rma/accumulation.hpp"
+#include "rma/internal/accumulation.hpp"
+#include "rma/internal/run_pairs.hpp"
 #include "rma/kernels/strided.hpp"
-#include "rma/run_pairs.hpp"
 
 namespace grapnel::rma {
 namespace {

@@ -5,8 +5,8 @@
 // flush where it may touch what an unflushed put touched.
 #include <algorithm>
 
+#include "rma/internal/run_pairs.hpp"
 #include "rma/rma.hpp"
-#include "rma/run_pairs.hpp"
 
 namespace grapnel::rma {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/output.hpp"
 #include "os/identity.hpp"
 #include "runtime/group_access.hpp"
-#include "runtime/report.hpp"
+#include "runtime/internal/report.hpp"
 
 namespace grapnel {
 

@@ -20,7 +20,7 @@
 #include "rma/rma.hpp"
 #include "rma/stripes.hpp"
 #include "runtime/assembly.hpp"
-#include "runtime/rank_reports.hpp"
+#include "runtime/internal/rank_reports.hpp"
 #include "segment/segment.hpp"
 #include "sync/barrier.hpp"
 #include "sync/notifications.hpp"

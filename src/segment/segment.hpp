@@ -35,9 +35,9 @@
 #include "os/descriptor.hpp"
 #include "os/host.hpp"
 #include "os/shared_memory.hpp"
-#include "segment/landings.hpp"
-#include "segment/pin_lock.hpp"
-#include "segment/range_allocator.hpp"
+#include "segment/internal/landings.hpp"
+#include "segment/internal/pin_lock.hpp"
+#include "segment/internal/range_allocator.hpp"
 #include "transport/transport.hpp"
 
 namespace grapnel::segment {

@@ -1,5 +1,5 @@
 // The door of a node's leader, with strangers at it.
-#include "launch/greetings.hpp"
+#include "launch/internal/greetings.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -7,8 +7,8 @@
 #include <random>
 #include <thread>
 
+#include "launch/internal/pmi1_client.hpp"
 #include "launch/launcher_signs.hpp"
-#include "launch/pmi1_client.hpp"
 #include "launch/pmi1_protocol.hpp"
 #include "os/host.hpp"
 

@@ -293,7 +293,7 @@ WORLD_TEST(LockConformance, ThousandsOfLocksInSeveralSets) {
   for (LockSet& set : sets) EXPECT_OK(g.destroy_lock_set(set));
 }
 
-// More than the credits of a pair of servers (progress/server_links.hpp): the home's server grants every time.
+// More than the credits of a pair of servers (progress/internal/server_links.hpp): the home's server grants every time.
 WORLD_TEST_ON(LockConformance, ServersGrantMoreThanTheirCredits, (std::vector<Shape>{{2, 2}, {3, 3}})) {
   LockOptions options;
   options.kind = LockKind::reader_writer;

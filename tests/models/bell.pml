@@ -1,4 +1,4 @@
-/* Whose turn the server's work is, and who is woken for it: src/progress/bell.hpp, and doze, StandIn and ring in server.cpp.
+/* Whose turn the server's work is, and who is woken for it: src/progress/internal/bell.hpp, and doze, StandIn and ring in server.cpp.
 
    One node: its server, two threads of the server's process that wait until all work is done (and may give up before), a
    rank of another process that leaves work and rings, and messages of other nodes. Sleeps have no end by time here, so

@@ -7,8 +7,8 @@
 #include "harness/access.hpp"
 #include "harness/world.hpp"
 #include "locks/messages.hpp"
+#include "rma/internal/runs.hpp"
 #include "rma/messages.hpp"
-#include "rma/runs.hpp"
 #include "sync/barrier/messages.hpp"
 #include "sync/messages.hpp"
 

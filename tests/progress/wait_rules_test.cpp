@@ -1,7 +1,7 @@
 // What a waiter learns: from its sleeps (Patience) and from its yields (Neighbour).
 #include <gtest/gtest.h>
 
-#include "progress/patience.hpp"
+#include "progress/internal/patience.hpp"
 #include "progress/waiting.hpp"
 
 namespace grapnel::progress {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
-#include "rma/runs.hpp"
+#include "rma/internal/runs.hpp"
 
 namespace grapnel::rma {
 namespace {

@@ -1,4 +1,4 @@
-#include "segment/pin_lock.hpp"
+#include "segment/internal/pin_lock.hpp"
 
 #include <gtest/gtest.h>
 

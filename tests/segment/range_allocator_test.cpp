@@ -1,4 +1,4 @@
-#include "segment/range_allocator.hpp"
+#include "segment/internal/range_allocator.hpp"
 
 #include <gtest/gtest.h>
 

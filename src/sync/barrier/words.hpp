@@ -122,7 +122,7 @@ class BarrierWords {
   /// Calls `take(number)` for each entry launched since; true when there was one. The server's.
   template <typename Take>
   bool take_launched(Take take) {
-    // seq_cst: pairs with `launch` and the server's mark that it sleeps (progress/bell.hpp).
+    // seq_cst: pairs with `launch` and the server's mark that it sleeps (progress/internal/bell.hpp).
     if (words_.launched.load(std::memory_order_seq_cst) == 0) return false;
     std::uint32_t next = words_.launched.exchange(0, std::memory_order_acq_rel);
     while (next != 0) {

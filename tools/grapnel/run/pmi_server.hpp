@@ -2,7 +2,7 @@
 //
 // It speaks PMI-1, as MPICH's hydra does, over one pair of sockets per rank: there is no port and no name, so only a
 // process that inherited a rank's socket can ask anything, and it asks as that rank. Grapnel's ranks use three requests
-// more (launch/pmi1_client.hpp), which an answer announces.
+// more (launch/internal/pmi1_client.hpp), which an answer announces.
 //
 // It never waits: a rank that sends nothing, half a line, or what is no request at all keeps nobody else from being
 // served. What a rank may leave here is bounded.

@@ -1,4 +1,4 @@
-#include "rma/native.hpp"
+#include "rma/internal/native.hpp"
 
 #include <algorithm>
 

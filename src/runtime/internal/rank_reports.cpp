@@ -1,4 +1,4 @@
-#include "runtime/rank_reports.hpp"
+#include "runtime/internal/rank_reports.hpp"
 
 #include <fmt/format.h>
 #include <time.h>
@@ -10,7 +10,7 @@
 #include "base/units.hpp"
 #include "locks/lock_set.hpp"
 #include "runtime/implementation.hpp"
-#include "runtime/signal_reports.hpp"
+#include "runtime/internal/signal_reports.hpp"
 
 namespace grapnel::runtime {
 namespace {

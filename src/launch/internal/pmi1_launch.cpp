@@ -1,4 +1,4 @@
-#include "launch/pmi1_launch.hpp"
+#include "launch/internal/pmi1_launch.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -11,10 +11,10 @@
 #include <string_view>
 #include <utility>
 
+#include "launch/internal/pmi1_client.hpp"
 #include "launch/kept_open.hpp"
 #include "launch/launcher_signs.hpp"
 #include "launch/node_launch.hpp"
-#include "launch/pmi1_client.hpp"
 
 namespace grapnel::launch {
 namespace {

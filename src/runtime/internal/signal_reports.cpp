@@ -1,4 +1,4 @@
-#include "runtime/signal_reports.hpp"
+#include "runtime/internal/signal_reports.hpp"
 
 #include <execinfo.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "rma/remote.hpp"
+#include "rma/internal/remote.hpp"
 
 #include <fmt/format.h>
 

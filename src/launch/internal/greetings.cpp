@@ -1,4 +1,4 @@
-#include "launch/greetings.hpp"
+#include "launch/internal/greetings.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>

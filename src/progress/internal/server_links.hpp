@@ -34,7 +34,7 @@
 #include "launch/launch.hpp"
 #include "os/host.hpp"
 #include "progress/handlers.hpp"
-#include "progress/heartbeat.hpp"
+#include "progress/internal/heartbeat.hpp"
 #include "progress/message.hpp"
 #include "transport/transport.hpp"
 

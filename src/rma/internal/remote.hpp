@@ -12,9 +12,9 @@
 #include "grapnel/shape.hpp"
 #include "grapnel/status.hpp"
 #include "progress/client.hpp"
+#include "rma/internal/operation.hpp"
+#include "rma/internal/runs.hpp"
 #include "rma/messages.hpp"
-#include "rma/operation.hpp"
-#include "rma/runs.hpp"
 
 namespace grapnel::rma {
 

@@ -21,8 +21,8 @@
 #include <string>
 #include <vector>
 
+#include "launch/internal/liveness.hpp"
 #include "launch/launch.hpp"
-#include "launch/liveness.hpp"
 #include "os/mailbox.hpp"
 #include "os/shared_memory.hpp"
 #include "os/stream.hpp"

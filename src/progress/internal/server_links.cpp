@@ -1,4 +1,4 @@
-#include "progress/server_links.hpp"
+#include "progress/internal/server_links.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "rma/operation.hpp"
+#include "rma/internal/operation.hpp"
 
 namespace grapnel {
 

@@ -1,4 +1,4 @@
-#include "launch/node_link.hpp"
+#include "launch/internal/node_link.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/codec.hpp"
 #include "base/log.hpp"
-#include "launch/greetings.hpp"
+#include "launch/internal/greetings.hpp"
 #include "os/identity.hpp"
 
 namespace grapnel::launch {

@@ -1,4 +1,4 @@
-#include "launch/pmi1_client.hpp"
+#include "launch/internal/pmi1_client.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

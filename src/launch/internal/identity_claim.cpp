@@ -1,4 +1,4 @@
-#include "launch/identity_claim.hpp"
+#include "launch/internal/identity_claim.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

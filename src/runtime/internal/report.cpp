@@ -1,4 +1,4 @@
-#include "runtime/report.hpp"
+#include "runtime/internal/report.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "launch/liveness.hpp"
+#include "launch/internal/liveness.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>

@@ -14,7 +14,7 @@
 
 #include "grapnel/status.hpp"
 #include "progress/client.hpp"
-#include "rma/operation.hpp"
+#include "rma/internal/operation.hpp"
 #include "segment/segment.hpp"
 #include "transport/transport.hpp"
 

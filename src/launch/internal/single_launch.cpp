@@ -1,4 +1,4 @@
-#include "launch/single_launch.hpp"
+#include "launch/internal/single_launch.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "progress/heartbeat.hpp"
+#include "progress/internal/heartbeat.hpp"
 
 #include <fmt/format.h>
 
