@@ -17,10 +17,11 @@
 namespace grapnel::launch {
 namespace {
 
-// One who connects and says nothing holds the watcher so long.
-constexpr std::uint64_t kRequest_ns = 50 * base::kMillisecond_ns;
+// A process that connects and sends nothing holds the watcher so long. Less than a time slice or two of a busy machine
+// would drop requests that are about to be sent.
+constexpr std::uint64_t kRequest_ns = 200 * base::kMillisecond_ns;
 constexpr std::uint64_t kAnswer_ns = 200 * base::kMillisecond_ns;
-constexpr int kMostAtOnce = 16;  // then the watcher looks at its other news
+constexpr int kMostAtOnce = 4;  // then the watcher looks at its other news
 
 std::optional<std::uint32_t> reporter_in(const Bytes& request) {
   std::uint32_t rank = 0;

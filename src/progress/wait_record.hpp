@@ -107,8 +107,9 @@ class WaitRecords {
  public:
   static constexpr std::size_t kThreads = 8;  ///< that sleep at once; more leave no record
   static constexpr std::size_t kMostRuns = 16;
-  /// A thread that slept until so shortly ago may be between two sleeps of one wait.
-  static constexpr std::uint64_t kBetweenSleeps_ns = 2'000'000;
+  /// A thread that slept until so shortly ago may be between two sleeps of one wait: as long as a time slice or two of
+  /// others on a busy machine.
+  static constexpr std::uint64_t kBetweenSleeps_ns = 30'000'000;
 
   /// Before a sleep; `since_ns`: when the wait's first one began. Answers what `leave` wants.
   int enter(const WaitSubject& subject, std::uint64_t since_ns);

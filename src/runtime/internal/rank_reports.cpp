@@ -21,7 +21,7 @@ constexpr std::size_t kMostLocks = 32, kMostNodes = 64, kMostRuns = 256;
 constexpr std::uint64_t kApart_ns = 5 * base::kMillisecond_ns;
 constexpr std::uint64_t kMostApart = 400;
 // A rank that is between two sleeps of a wait is looked at again.
-constexpr int kLooks = 8;
+constexpr int kLooks = 80;
 constexpr timespec kBetweenLooks{0, 400'000};
 
 Runs ranks_on_machine(const launch::Launch& launch) {
