@@ -1,4 +1,4 @@
-// A limit that was disturbed says nothing about us: its row is measured once more, when all others are done.
+// A limit that was disturbed shows nothing about us: its row is measured once more, when all others are done.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -19,7 +19,7 @@ inline constexpr int kMostAgain = 16;
 using MeasureRows = std::function<bool(const std::string& filter, const std::function<void(const Row&)>& on_row)>;
 
 /// Replaces each disturbed row by its new measurement; no other, however far it falls short. False when a job failed:
-/// then its row stands as it was.
+/// then its row is as it was.
 bool measure_disturbed_again(std::vector<Row>& rows, const MeasureRows& measure);
 
 }  // namespace grapnel::bench

@@ -4,7 +4,7 @@
 //   "same_node/put/8B/latency"      = { over_limit_ns = 6 }
 //   "same_node/put/8KiB/*/bandwidth" = { ratio_min = 0.95 }
 //
-// A name may hold `*`, which stands for any characters. Kinds: ratio_max and ratio_min bound value/limit;
+// A name may hold `*`, which means any characters. Kinds: ratio_max and ratio_min bound value/limit;
 // over_limit_ns: the value is at most the limit and that much; value_max bounds the value itself. `= false`: rows that
 // are shown and not judged.
 // SPDX-License-Identifier: Apache-2.0

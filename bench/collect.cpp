@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collect.hpp"
 
 #include <fmt/format.h>
@@ -5,10 +6,10 @@
 #include <algorithm>
 #include <map>
 
-#include "board.hpp"
 #include "jobs.hpp"
 #include "pairs.hpp"
 #include "rank.hpp"
+#include "shared_page.hpp"
 #include "turns.hpp"
 
 namespace grapnel::bench {
@@ -44,10 +45,10 @@ bool run_job(const JobKind& kind, const RmaOptions& options, const OnRow& on_row
   bool all_well = true;
   const int rounds = options.effort.quick ? std::min(kind.rounds, kQuickRounds) : kind.rounds;
   for (int round = 0; round < rounds && all_well; ++round) {
-    const Board board = Board::create();
+    const SharedPage board = SharedPage::create();
     Job job(job_command(kind, options.effort, board, options.filter));
     all_well &= read_rows(job, [&](const Measurement& m) {
-      if (rounds == 1) return on_row(m);  // at once: whoever waits sees how far it is
+      if (rounds == 1) return on_row(m);  // at once: the user sees how far it is
       measured[m.name].push_back(m);
     });
   }

@@ -25,7 +25,7 @@ struct LockItem {
   std::vector<LockRow> rows;
 };
 
-/// One job and what it does, over and over: kinds in turn, so that what else the machine does meets them alike.
+/// One job and what it does, over and over: kinds in turn, so that what else the machine does meets them equally.
 struct LockPart {
   std::string job;
   std::string mode;  ///< GRAPNEL_PROGRESS; empty: a job of one node, which has no server

@@ -17,7 +17,8 @@ inline constexpr int kLockRoundsQuick = 3;
 /// The rows whose name holds `filter`, in the order in which they are measured.
 std::vector<std::string> lock_rows(const std::string& filter);
 
-/// As `collect_rma`. `effort.pairs`: rounds of each row; where they take too long there are fewer, and the row says so.
+/// As `collect_rma`. `effort.pairs`: rounds of each row; where they take too long there are fewer, and the row states
+/// so.
 bool collect_locks(const std::string& filter, const Effort& effort, const OnRow& on_row);
 
 }  // namespace grapnel::bench

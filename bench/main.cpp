@@ -3,6 +3,7 @@
 //   grapnel-bench rma|peers|sync|locks [--json FILE] [--check] [--filter TEXT] [--quick] [--runs N] [--bars FILE]
 //
 // `grapnel-bench rank …` is what its jobs run.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -1,5 +1,5 @@
 // Interleaved measurement: a short batch of the limit, a short batch of ours, and so on, so that whatever else the
-// machine does meets both alike.
+// machine does meets both equally.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -27,7 +27,7 @@ struct Side {
   std::function<void()> after = [] {};
 };
 
-/// A limit that is worse than it can be by more than this factor says nothing about what was held against it.
+/// A limit that is worse than it can be by more than this factor shows nothing about what was held against it.
 inline constexpr double kDisturbed = 2;
 
 struct Plan {

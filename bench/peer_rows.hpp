@@ -27,8 +27,8 @@ bool is_ours(const std::string& program);
 /// What the programs printed: by operation ("get/8B/latency"), by program, one value per round; ns or GB/s.
 class PeerValues {
  public:
-  /// Takes in one line of a program's output. "peer-row OPERATION VALUE" adds a value; "peer-wrong OPERATION" says that
-  /// the memory was not what it must be, and discards what this program printed for it, now and later. Answers
+  /// Takes in one line of a program's output. "peer-row OPERATION VALUE" adds a value; "peer-wrong OPERATION" states
+  /// that the memory was not what it must be, and discards what this program printed for it, now and later. Answers
   /// false for any other line.
   bool take(const std::string& program, const std::string& line);
 

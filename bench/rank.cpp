@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rank.hpp"
 
 #include <fmt/format.h>
@@ -25,7 +26,7 @@ double compute(double x) {
   return x;
 }
 
-void compute_until_next(const Board& board, std::uint32_t seen) {
+void compute_until_next(const SharedPage& board, std::uint32_t seen) {
   volatile double x = 1;
   while (board.is_current(seen)) x = compute(1 + x * 1e-9);
 }
@@ -108,7 +109,7 @@ const std::vector<JobKind>& job_kinds() {
   constexpr std::size_t kMiB = 1 << 20;
   // A connection has a rate of its own for as long as it lives (docs/transport.md, BBR), ours and the bare one each.
   constexpr int kStreamRounds = 7;
-  // A row of nanoseconds takes milliseconds, and whoever shares the core with this machine stays for seconds.
+  // A row of nanoseconds takes milliseconds, and a rank that shares the core with this machine stays for seconds.
   constexpr int kNearRounds = 15;
   static const std::vector<JobKind> kinds = {
       {"same_node", 2, 1, 12 * kMiB, false, joined(same_node_tasks(), near_bandwidth_tasks()), do_share, false,
@@ -153,7 +154,7 @@ int run_rank(const RankOptions& options) {
   }
   auto memory = g.allocate(kind.memory_bytes);
   if (!memory) fail(memory.status());
-  Board board = Board::open(options.board);
+  SharedPage board = SharedPage::open(options.board);
   Session session{.g = g, .board = board, .memory = *memory, .effort = options.effort};
   if (kind.raw_ucx) open_raw(session);
   must(g.barrier());

@@ -1,4 +1,4 @@
-// A rank of a measurement's job: rank 0 measures, the others do what the board says.
+// A rank of a measurement's job: rank 0 measures, the others do what the board asks.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

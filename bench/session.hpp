@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "board.hpp"
 #include "grapnel/runtime.hpp"
 #include "measurement.hpp"
+#include "shared_page.hpp"
 
 struct raw_ucx;
 
@@ -21,10 +21,10 @@ struct Effort {
   bool quick = false;  ///< shorter batches
 };
 
-/// Rank 0 measures, rank 1 is the target and does what the board says.
+/// Rank 0 measures, rank 1 is the target and does what the board asks.
 struct Session {
   Runtime& g;
-  Board& board;
+  SharedPage& board;
   Memory memory;
   Effort effort;
   raw_ucx* raw[2] = {};  ///< UCX by itself, numbers 1 and 2 on the board: default segments, large ones; or null
@@ -40,7 +40,7 @@ struct Task {
   std::function<Measurement(Session&)> measure;
 };
 
-/// Ends the job: a measurement whose operation failed says nothing.
+/// Ends the job: a measurement whose operation failed proves nothing.
 [[noreturn]] void fail(const Status& status);
 inline void must(const Status& status) {
   if (!status.ok()) [[unlikely]]

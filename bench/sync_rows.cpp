@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sync_rows.hpp"
 
 #include <fmt/format.h>
@@ -94,7 +95,7 @@ std::vector<Pairing> choices(int nodes) {
   return all;
 }
 
-// The limit goes around once per operation; parts of that way are the bare equivalents.
+// The limit moves around once per operation; parts of that way are the bare equivalents.
 Pairing same_node(int ranks, SyncOperation limit, double of_barrier, double of_hand_off) {
   Pairing pairing{fmt::format("sync_same_{}", ranks), {}, {}, false, {}};
   pairing.in_node = true;

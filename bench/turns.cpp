@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "turns.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +18,7 @@ std::vector<std::string> on_virtual_nodes(const JobKind& kind, const std::vector
 
 }  // namespace
 
-std::vector<std::string> job_command(const JobKind& kind, const Effort& effort, const Board& board,
+std::vector<std::string> job_command(const JobKind& kind, const Effort& effort, const SharedPage& board,
                                      const std::string& filter, const std::vector<std::string>& settings,
                                      const Lab* lab) {
   std::vector<std::string> command =
@@ -41,7 +42,7 @@ bool read_rows(Job& job, const OnRow& on_row) {
 }
 
 TurnJob::TurnJob(const JobKind& kind, const Effort& effort, const std::vector<std::string>& settings, const Lab* lab)
-    : board_(lab == nullptr ? Board::create() : Board::create_in(lab->folder())),
+    : board_(lab == nullptr ? SharedPage::create() : SharedPage::create_in(lab->folder())),
       job_(job_command(kind, effort, board_, {}, settings, lab)) {}
 
 bool TurnJob::join() {

@@ -1,4 +1,4 @@
-// Jobs that are there at the same time and take turns, so that what else the machine does meets them alike.
+// Jobs that are there at the same time and take turns, so that what else the machine does meets them equally.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,22 +6,22 @@
 #include <string>
 #include <vector>
 
-#include "board.hpp"
 #include "jobs.hpp"
 #include "lab.hpp"
 #include "measurement.hpp"
 #include "rank.hpp"
+#include "shared_page.hpp"
 
 namespace grapnel::bench {
 
 using OnRow = std::function<void(const Measurement&)>;
 
 /// `settings`: "VARIABLE=value" for the job's ranks. On `lab`'s hosts, or on virtual nodes of this machine.
-std::vector<std::string> job_command(const JobKind& kind, const Effort& effort, const Board& board,
+std::vector<std::string> job_command(const JobKind& kind, const Effort& effort, const SharedPage& board,
                                      const std::string& filter = {}, const std::vector<std::string>& settings = {},
                                      const Lab* lab = nullptr);
 
-/// Hands on the rows that the job prints, until its end; anything else goes to stderr. True when it ended well.
+/// Hands on the rows that the job prints, until its end; anything else is written to stderr. True when it ended well.
 bool read_rows(Job& job, const OnRow& on_row);
 
 class TurnJob {
@@ -34,10 +34,10 @@ class TurnJob {
   bool run(double& time_ns);
   /// True when it ended well.
   bool end();
-  Board& board() { return board_; }
+  SharedPage& board() { return board_; }
 
  private:
-  Board board_;
+  SharedPage board_;
   Job job_;
 };
 

@@ -3,6 +3,7 @@
 # The name is a sum over what the ranks of a job must have alike: the sources that lay out messages and shared memory. It
 # depends on no time, path, compiler or version control, so that builds can be repeated and cached, and two builds of the
 # same sources go together. The file is touched only when the name is another one.
+# SPDX-License-Identifier: Apache-2.0
 set(sums "${VERSION}")
 list(SORT FILES)
 foreach(file IN LISTS FILES)

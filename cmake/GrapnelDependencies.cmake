@@ -1,4 +1,5 @@
 # The outside libraries; docs/decisions/libraries.md says why each.
+# SPDX-License-Identifier: Apache-2.0
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)

@@ -1,4 +1,5 @@
 # How every target of the project is compiled. The presets choose build type and sanitizers.
+# SPDX-License-Identifier: Apache-2.0
 set(GRAPNEL_SANITIZE "" CACHE STRING "Sanitizers for every target: empty, address,undefined or thread")
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -20,7 +21,10 @@ endif()
 add_library(grapnel_flags INTERFACE)
 target_compile_options(grapnel_flags INTERFACE
   -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -fvisibility=hidden)
+# GRAPNEL_ASSERT (src/base/check.hpp).
+target_compile_definitions(grapnel_flags INTERFACE $<$<CONFIG:Debug>:GRAPNEL_ASSERTIONS>)
 if(GRAPNEL_SANITIZE)
+  target_compile_definitions(grapnel_flags INTERFACE GRAPNEL_ASSERTIONS)
   target_compile_options(grapnel_flags INTERFACE -fsanitize=${GRAPNEL_SANITIZE} -fno-omit-frame-pointer -g)
   # A program in C that links one of our libraries is not instrumented, but needs the sanitizer's runtime, and first.
   set(GRAPNEL_SANITIZER_LINK -fsanitize=${GRAPNEL_SANITIZE})

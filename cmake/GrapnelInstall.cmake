@@ -2,6 +2,7 @@
 #
 # The package and the pkg-config file find their prefix from where they lie, so an installed tree may be moved. Included last,
 # when every target is there; a target that a build leaves out is not installed.
+# SPDX-License-Identifier: Apache-2.0
 include(CMakePackageConfigHelpers)
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION include
@@ -58,7 +59,7 @@ if(TARGET grapnel_shared)
   install(FILES ${PROJECT_BINARY_DIR}/package/grapnel.pc DESTINATION lib/pkgconfig)
 endif()
 
-# A front end goes with its headers, and with what links its archive.
+# A front end is installed with its headers, and with the libraries that its archive needs.
 if(TARGET armci)
   grapnel_relocatable(armci)
   set_target_properties(armci PROPERTIES

@@ -3,6 +3,7 @@
 #   grapnel_layer(NAME rma SOURCES put.cpp get.cpp USES base os LIBS fmt::fmt)
 #
 # USES names the layers that the table grants; LIBS names outside libraries.
+# SPDX-License-Identifier: Apache-2.0
 function(grapnel_layer)
   cmake_parse_arguments(ARG "" "NAME" "SOURCES;USES;LIBS" ${ARGN})
   set(target grapnel_${ARG_NAME})

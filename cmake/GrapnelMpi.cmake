@@ -1,9 +1,10 @@
 # The MPI that the build is for, as one target: grapnel_mpi_library (headers, library, no C++ bindings), absent with
 # GRAPNEL_MPI=none.
 #
-# libgrapnel never links it; front ends that stand on MPI do, through the layer mpi. Several MPIs may be installed side by
+# libgrapnel never links it; front ends over MPI do, through the layer mpi. Several MPIs may be installed side by
 # side: the compiler wrapper says which one is meant (mpicc.openmpi, mpicc.mpich where the system names them so, else a
 # plain mpicc, which must be of the wanted family). GRAPNEL_MPI_LAUNCHER is the program that starts its jobs in tests.
+# SPDX-License-Identifier: Apache-2.0
 set(GRAPNEL_MPI openmpi CACHE STRING "The MPI that front ends are built for: openmpi, mpich or none")
 set_property(CACHE GRAPNEL_MPI PROPERTY STRINGS openmpi mpich none)
 

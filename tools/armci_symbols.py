@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The calls that ARMCI's headers declare, as the names that libarmci shows.
 
 The headers are the one table: ARMCI_CALL_(result, X, …) declares ARMCI_X and PARMCI_X, ARMCI_LOWER_CALL_(result, x, …)

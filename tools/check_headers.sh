@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Every public header compiles alone, with every compiler that is here; a .h also as C. Those that stand on MPI take the one
 # that pkg-config finds.
 set -euo pipefail

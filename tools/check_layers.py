@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Fails on an include that the table of src/README.md does not grant.
 
 The table's rows are the layers, and the outer areas (tools, bench, apps, examples) that build on them. What holds:

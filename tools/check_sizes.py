@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Fails on files over 500 lines and functions over 70; --verbose also lists what is over the goals, 300 and 40.
 
 Looks at C, C++, Python and shell. A function is counted from the first line of its signature to its closing brace, blank

@@ -4,7 +4,8 @@
   - a mark of unfinished work that names no issue (the issue stands behind it, as in (#12));
   - code that was commented out instead of removed (C and C++; only what certainly looks like code);
   - paths of the machine that the work is done on, and host names of package registries;
-  - comments of C and C++ longer than a line (clang-format leaves comments as they are, or it would tear tables).
+  - comments of C and C++ longer than a line (clang-format leaves comments as they are, or it would tear tables);
+  - a source file without the line that names its license.
 """
 
 import argparse
@@ -18,6 +19,8 @@ from cpp_text import CPP_SUFFIXES, project_files  # noqa: E402
 # Put together from parts, so that this file does not hold what it looks for.
 _OPEN_WORDS = re.compile(r"\b(?:" + "|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X"]) + r")\b(?!\s*\(?(?:issue )?#\d+)")
 _COLUMNS = 120
+_LICENSE = "SPDX-License-Identifier: Apache-2.0"
+_SOURCE_SUFFIXES = CPP_SUFFIXES | {".inc", ".py", ".sh", ".cmake", ".f90"}
 _COMMENT = re.compile(r"^\s*(?://|/?\*)")
 _WORK_PATH = re.compile(r"(?<![\w.])/" + r"work/")
 _REGISTRY_WORDS = "debian|pypi|pythonhosted|npmjs|maven|crates|golang"
@@ -70,10 +73,22 @@ def check(root, files=None, hosts=None):
     return found
 
 
+def without_license(root, files=None):
+    """The source files whose comments do not name the license."""
+    found = []
+    for path in project_files(root) if files is None else files:
+        if path.suffix not in _SOURCE_SUFFIXES and path.name not in ("CMakeLists.txt", "dev"):
+            continue
+        if _LICENSE not in (Path(root) / path).read_text(errors="replace"):
+            found.append(f"{path}:1: names no license: add a comment, {_LICENSE}")
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
-    found = check(parser.parse_args().root)
+    root = parser.parse_args().root
+    found = check(root) + without_license(root)
     print("\n".join(found) if found else "text: nothing that must not be there")
     return 1 if found else 0
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs clang-tidy on the C++ files that changed: against the branch that this one left, or against the last commit.
 
 Changed are the files that differ from the merge base with origin/main, or from HEAD~ where HEAD is that branch itself,
-and what is not committed yet. A changed header is looked at through a source file that includes it. GRAPNEL_TIDY_SECONDS
+and what is not committed yet. A changed header is looked at through a source file that includes
+it; a file in which only comments changed is left out. GRAPNEL_TIDY_SECONDS
 (default 420) bounds the time; files that were not reached are named, and fail the check, as whatever else keeps it from
 looking. The checks are those of version 14: the findings of another version, where 14 is not there, are printed and fail
 nothing.
@@ -20,8 +22,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from cpp_text import CPP_SUFFIXES, project_files  # noqa: E402
-from git_changes import EMPTY_TREE, base_commit, lines_of_git  # noqa: E402
+from cpp_text import CPP_SUFFIXES, blank_comments, project_files  # noqa: E402
+from git_changes import EMPTY_TREE, base_commit, git, lines_of_git  # noqa: E402
 
 def changed_files(root):
     base = base_commit(root)
@@ -30,7 +32,17 @@ def changed_files(root):
     if base == EMPTY_TREE:
         names += [str(path) for path in project_files(root)]
     changed = {Path(name) for name in names}
-    return sorted(path for path in changed if path.suffix in CPP_SUFFIXES and (root / path).is_file())
+    return sorted(path for path in changed
+                  if path.suffix in CPP_SUFFIXES and (root / path).is_file() and code_differs(root, base, path))
+
+
+def code_differs(root, base, path):
+    """False where only comments changed, one that silences a finding excepted."""
+    old = git(root, "show", f"{base}:{path}")
+    new = (root / path).read_text(errors="replace")
+    if old is None or old.count("NOLINT") != new.count("NOLINT"):
+        return True
+    return blank_comments(old).split() != blank_comments(new).split()
 
 
 def includes(root, path, header):

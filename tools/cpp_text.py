@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """C++ source as the checks want it: comments, strings and inactive branches blanked, every line kept in its place."""
 
 import re

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws the table of src/README.md as docs/layers.svg: one row per layer in the order of dependency, and what it includes.
 
-usage: draw_layers.py [--check]     --check: fails where the picture is not what the table says
+usage: draw_layers.py [--check]     --check: fails where the picture differs from the table
 """
 import re
 import sys
@@ -69,8 +69,8 @@ def main():
     picture = draw(read_layers())
     if "--check" in sys.argv[1:]:
         if not PICTURE.exists() or PICTURE.read_text(encoding="utf-8") != picture:
-            sys.exit("docs/layers.svg is not what src/README.md says: run tools/draw_layers.py")
-        print("layers.svg: as the table says")
+            sys.exit("docs/layers.svg differs from src/README.md: run tools/draw_layers.py")
+        print("layers.svg: as in the table")
     else:
         PICTURE.write_text(picture, encoding="utf-8")
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The limits of bandwidth: every reasonable way to copy a block. The measurement takes the fastest for each size and
  * pair of offsets. */
 #include <string.h>

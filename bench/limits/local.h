@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the bare machine takes for the operations inside a node: the limits that Grapnel is measured against.
  *
  * Nothing of Grapnel is included here. Functions that run `count` operations are called once per batch, so that a limit

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The limits of a strided copy and of an accumulate: the best loop that a compiler makes for this processor. */
 #include <string.h>
 

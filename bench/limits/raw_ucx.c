@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bare active messages: see raw_ucx.h. */
 #define _GNU_SOURCE
 #include "raw_ucx.h"

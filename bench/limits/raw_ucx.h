@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bare active messages of UCX between two processes: the limit for everything that goes between nodes.
  *
  * One process serves: a thread of its own spins on its worker and answers, while `*phase` holds the instance's number;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The limits of an 8-byte copy and of a fetch-and-add. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ARMCI, whoever's: compiled against our armci.h and against ARMCI-MPI's. See peer.h. */
 #include <armci.h>
 #include <mpi.h>

@@ -1,4 +1,5 @@
 // Grapnel's C++ interface, for what a front end costs on top of it, and where a build has no front end. See peer.h.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <cstdlib>
 #include <memory>

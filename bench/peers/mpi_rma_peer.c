@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MPI-3 one-sided communication with a passive target. See peer.h. One window is locked by everybody all the time, as
  * libraries on top of MPI do it; the lock is an exclusive one of another window. */
 #include <mpi.h>

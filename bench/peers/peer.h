@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One program per interface measures the same operations: ours, and those that others offer. peer_main.c holds the
  * measurement; each interface is a file that defines the functions below (link one of them).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Measures one interface: PROGRAM same_node|two_hosts MILLISECONDS
  *
  * Rank 0 does each operation for about that long while rank 1 waits in a barrier (idle), between hosts also while it

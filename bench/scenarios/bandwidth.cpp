@@ -2,6 +2,7 @@
 // offsets.
 //
 // Limit and ours copy between the same two places, so that pages and caches are the same to both.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>

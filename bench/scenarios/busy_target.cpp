@@ -1,5 +1,6 @@
-// What a computing target costs the others, what serving them costs the target, and what a server costs that nobody
+// What a computing target costs the others, what serving them costs the target, and what a server costs that no rank
 // asks.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <thread>
 
@@ -53,7 +54,7 @@ Measurement computation_loss(Session& s) {
   Measurement m{.name = {}, .unit = "%"};
   m.value = 100 * (middle.ours / middle.limit - 1);
   m.runs = static_cast<int>(samples.pairs.size());
-  // Single percents count here: whoever else takes the target's core must be noticed sooner.
+  // Single percents count here: another process that takes the target's core must be noticed sooner.
   m.disturbed = middle.limit > 1.1 * samples.least_limit;
   return m;
 }

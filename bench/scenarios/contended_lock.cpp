@@ -1,4 +1,5 @@
 // A lock under contention: who holds it lets it go at once and wants it again (thesis, section 5.3).
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>
 
@@ -45,7 +46,7 @@ void raise(std::atomic<std::uint64_t>& word, std::uint64_t value) {
   }
 }
 
-// A hand-off goes from any rank to any node, and a new connection takes several trips.
+// A hand-off is sent from any rank to any node, and a new connection takes several trips.
 void connect_to_all(Session& s) {
   std::uint64_t word = 0;
   for (int rank = 0; rank < s.g.size(); ++rank) must(s.g.get(s.memory.on(Rank{rank}), &word, sizeof word, Rank{rank}));
@@ -71,7 +72,7 @@ void await(const std::atomic<std::uint64_t>& word, std::uint64_t value) {
   while (word.load(std::memory_order_acquire) != value) __builtin_ia32_pause();
 }
 
-// What the clock says between two readings, one after the other.
+// What the clock shows between two readings, one after the other.
 std::uint64_t clock_ps() {
   constexpr std::uint64_t kReadings = 1000;
   const std::uint64_t begin_ns = now_ns();
@@ -95,7 +96,7 @@ std::uint64_t contend_in_node(Session& s, const SyncWork& work) {
   LockSet set = make_set(s, work);
   const auto ranks = static_cast<std::uint32_t>(s.g.size());
   std::atomic<std::uint64_t>& hand_offs = s.board.page().total_ns;
-  hand_offs.store(0, std::memory_order_relaxed);  // by all alike; ordered by the gathering
+  hand_offs.store(0, std::memory_order_relaxed);  // the same by all; ordered by the gathering
   s.board.gather(ranks, kMoment_ns);
   const std::uint64_t time_ns = use_often(set, work.operations);
   hand_offs.fetch_add(set.counts().local_hand_offs, std::memory_order_relaxed);
@@ -107,10 +108,10 @@ std::uint64_t contend_in_node(Session& s, const SyncWork& work) {
 std::uint64_t hand_over_in_node(Session& s, const SyncWork& work) {
   LockSet set = make_set(s, work);
   const auto me = static_cast<std::uint64_t>(index(s.g.rank()));
-  // Who will wait says so, and when he has the lock; then the two change places.
+  // The rank that will wait writes so, and when it has the lock; then the two change places.
   auto& turn = *static_cast<std::atomic<std::uint64_t>*>(s.memory.on(kHome));  // zero, as the bare limits leave it
   BoardPage& page = s.board.page();
-  page.total_ns.store(0, std::memory_order_relaxed);  // by both alike; ordered by the gathering
+  page.total_ns.store(0, std::memory_order_relaxed);  // the same by both; ordered by the gathering
   if (me == 0) must(set.lock(0, kHome));
   s.board.gather(2, 0);
   std::uint64_t time_ns = 0;  // modulo 2^64: each adds the times of its acquisitions, less those of its releases
@@ -135,7 +136,7 @@ std::uint64_t hand_over_in_node(Session& s, const SyncWork& work) {
   page.total_ns.fetch_add(time_ns, std::memory_order_relaxed);
   s.board.gather(2, 0);
   if (work.operations % 2 == me) must(set.unlock(0, kHome));
-  turn.store(0, std::memory_order_relaxed);  // by both alike
+  turn.store(0, std::memory_order_relaxed);  // the same by both
   must(s.g.destroy_lock_set(set));
   return 1000 * page.total_ns.load(std::memory_order_relaxed) / work.operations - clock_ps();
 }
@@ -156,9 +157,9 @@ std::uint64_t contend(Session& s, const SyncWork& work) {
   BoardPage& page = s.board.page();
   if (contends) {
     connect_to_all(s);
-    acquire_and_release(set, 1);  // everybody has its words then, and the home's server its ways
+    acquire_and_release(set, 1);  // every rank has its words then, and the home's server its ways
   }
-  page.total_ns.store(0, std::memory_order_relaxed);  // by all alike; ordered by the gathering
+  page.total_ns.store(0, std::memory_order_relaxed);  // the same by all; ordered by the gathering
   page.first_ns.store(UINT64_MAX, std::memory_order_relaxed);
   page.last_ns.store(0, std::memory_order_relaxed);
   s.board.gather(ranks, kMoment_ns);

@@ -1,4 +1,5 @@
 // Overhead, the nonblocking acquisition, and the delay of a hand-over.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -118,7 +119,7 @@ LockNumbers measure_nonblocking(Session& s, const LockWork& work, LockUser user)
 
 LockNumbers measure_delay(Session& s, const LockWork& work, LockUser user) {
   std::vector<double> delays_ns;
-  // On a machine with much else to do it may be that nobody waited; all ranks see that alike.
+  // On a machine with much else to do it may be that no rank waited; all ranks see that alike.
   for (int attempt = 0; attempt < kAttempts && delays_ns.empty(); ++attempt) {
     const std::vector<Turn> mine = take_turns(s, work, user, common_time_ns(s) + kTurn_ns);
     const auto all = s.g.allgather(s.g.world(), std::as_bytes(std::span(mine)));

@@ -1,4 +1,5 @@
 // Concurrency, messages, and what the target's processor has left.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>
 #include <ctime>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "scenarios/lock_metrics.hpp"
 
 #include <cstring>
@@ -32,7 +33,7 @@ LockNumbers measure(Session& s, const LockWork& work, LockUser user) {
 
 }  // namespace
 
-void LockWork::store(Board& board) const {
+void LockWork::store(SharedPage& board) const {
   std::uint64_t* const argument = board.page().argument;
   argument[0] = static_cast<std::uint64_t>(operation);
   argument[1] = static_cast<std::uint64_t>(kind) | (shared ? kSharedBit : 0);
@@ -42,7 +43,7 @@ void LockWork::store(Board& board) const {
   argument[5] = extra;
 }
 
-LockWork LockWork::load(Board& board) {
+LockWork LockWork::load(SharedPage& board) {
   const std::uint64_t* const argument = board.page().argument;
   return {static_cast<LockOperation>(argument[0]),
           static_cast<LockKind>(argument[1] & (kSharedBit - 1)),

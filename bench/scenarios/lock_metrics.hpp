@@ -36,11 +36,11 @@ struct LockWork {
   std::uint64_t window_us = 0;  ///< how long it is measured; `delay` and `counts` have no such end
   std::uint64_t extra = 0;
 
-  void store(Board& board) const;
-  static LockWork load(Board& board);
+  void store(SharedPage& board) const;
+  static LockWork load(SharedPage& board);
 };
 
-/// Where on the board each result stands; times in ns.
+/// Where on the board each result is; times in ns.
 enum LockNumber : std::uint8_t {
   // overhead
   kAcquire = 0,  ///< medians

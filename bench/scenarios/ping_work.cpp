@@ -1,4 +1,5 @@
-// The network by itself: a datagram between the hosts of ranks 0 and 1, while everybody else sleeps.
+// The network by itself: a datagram between the hosts of ranks 0 and 1, while every other rank sleeps.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
 #include "limits/ping_pong.h"

@@ -1,4 +1,5 @@
 // Operations between two ranks of one node, against what the bare machine takes for the same on the same memory.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "limits/local.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "scenarios/sync_work.hpp"
 
 #include <atomic>
@@ -45,7 +46,7 @@ std::uint64_t synchronize(Session& s, const SyncWork& work) {
   std::atomic<std::uint64_t>& total_ns = s.board.page().total_ns;
   // Not timed: from here on the barrier before was one like this, and the plan is chosen from it.
   synchronize_once(s, work, data);
-  total_ns.store(0, std::memory_order_relaxed);  // by all alike; ordered by the gathering
+  total_ns.store(0, std::memory_order_relaxed);  // the same by all; ordered by the gathering
   s.board.gather(ranks, 0);
   std::uint64_t time_ns = 0;
   for (std::uint64_t i = 0; i < work.operations; ++i) time_ns += synchronize_once(s, work, data);
@@ -86,7 +87,7 @@ std::uint64_t between_nodes(Session& s, const SyncWork& work) {
 
 }  // namespace
 
-void SyncWork::store(Board& board) const {
+void SyncWork::store(SharedPage& board) const {
   std::uint64_t* const argument = board.page().argument;
   argument[0] = static_cast<std::uint64_t>(operation);
   argument[1] = targets;
@@ -99,7 +100,7 @@ void SyncWork::store(Board& board) const {
   argument[8] = first;
 }
 
-SyncWork SyncWork::load(Board& board) {
+SyncWork SyncWork::load(SharedPage& board) {
   const std::uint64_t* const argument = board.page().argument;
   return {static_cast<SyncOperation>(argument[0]),
           argument[1],

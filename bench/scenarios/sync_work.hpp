@@ -12,16 +12,16 @@ namespace grapnel::bench {
 enum class SyncOperation : std::uint64_t {
   fence,        ///< after writes
   barrier,      ///< after writes
-  bounce,       ///< limit: a cache line goes around the ranks of a node
+  bounce,       ///< limit: a cache line moves around the ranks of a node
   wake_around,  ///< limit: each rank of a node wakes the next from a futex
   two_adds,     ///< limit: two `lock xadd`, by rank 0
-  ping_pong,    ///< limit: a datagram goes from rank 0 to rank 1 and back
+  ping_pong,    ///< limit: a datagram is sent from rank 0 to rank 1 and back
   hand_off,     ///< of a lock, from one holder to the next
   contended,    ///< the same inside a node, where all ask for it all the time
   lock_both,    ///< of a lock: acquire and release
   lock_acquire,
   lock_release,
-  free_lock,  ///< acquire and release by rank 0, while nobody else wants it; inside a node
+  free_lock,  ///< acquire and release by rank 0, while no other rank wants it; inside a node
 };
 
 /// Travels as the board's arguments.
@@ -37,8 +37,8 @@ struct SyncWork {
   std::uint64_t lock = 0;    ///< LockKind
   std::uint64_t first = 0;   ///< the ranks from this one on want the lock, whose home is rank 0
 
-  void store(Board& board) const;
-  static SyncWork load(Board& board);
+  void store(SharedPage& board) const;
+  static SyncWork load(SharedPage& board);
 };
 
 /// Every rank's part. The answer is the time of one operation, the mean of all ranks, ns, or ps inside a node; of a

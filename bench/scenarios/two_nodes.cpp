@@ -1,4 +1,5 @@
 // Operations between two virtual nodes, against bare active messages of UCX between the same two processes.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "limits/raw_ucx.h"

@@ -1,4 +1,4 @@
-// Barriers that carry a payload: what every rank brings along is joined into one, and everybody gets it.
+// Barriers that carry a payload: the payloads of all ranks are joined into one, and every rank gets it.
 //
 //   void add(grapnel::Bytes& into, grapnel::ByteView from);             // associative and commutative
 //   const auto sum = g.add_combine(add).value();                        // collective, once

@@ -17,7 +17,7 @@ namespace grapnel {
 /// Immutable, cheap to copy. Two groups of the same ranks are the same group.
 class GRAPNEL_API Group {
  public:
-  /// Nobody. No call takes it.
+  /// Without members. No call takes it.
   Group() = default;
 
   /// Ascending by rank.

@@ -13,9 +13,9 @@
 
 namespace grapnel {
 
-/// The algorithm behind a lock. All exclude one another alike; they differ in messages, fairness and waiting.
+/// The algorithm behind a lock. They differ in messages, fairness and waiting.
 enum class LockKind {
-  standard,       ///< what GRAPNEL_LOCK says; `cohort` where it says nothing
+  standard,       ///< the value of GRAPNEL_LOCK; `cohort` where it is not set
   server_queue,   ///< a queue at the home's server; FIFO
   ticket,         ///< a ticket per acquirer; local ranks poll, remote ones poll by reads; FIFO
   armci_hybrid,   ///< ticket for ranks at the home, the server's queue for remote ones; FIFO
@@ -29,7 +29,7 @@ enum class LockKind {
 /// "cohort", as GRAPNEL_LOCK takes it.
 GRAPNEL_API const char* to_string(LockKind kind);
 
-/// How a set of locks is made. Kind, payload_bytes and lines are alike in all ranks.
+/// How a set of locks is made. Kind, payload_bytes and lines are the same in all ranks.
 struct LockOptions {
   LockKind kind = LockKind::standard;
   /// Room for the opaque bytes that travel with enqueue, grant and release; 0: none. kMostLockPayload at most.

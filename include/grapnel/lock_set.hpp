@@ -1,4 +1,4 @@
-// A set of locks: so many at home in every rank, all of one kind.
+// A set of locks: so many at home in every rank of a group, all of one kind.
 //
 //   grapnel::LockSet locks = g.create_lock_set(100, {.kind = grapnel::LockKind::reader_writer}).value();  // collective
 //   locks.lock_shared(7, home);                       // waits until no writer is inside
@@ -13,7 +13,7 @@
 //   nobody.
 // Cost: docs/locks.md has the messages and atomics of each kind. No clock is read unless one waits.
 // Payload: in a set created with payload_bytes, `lock_with` and `start_lock` send theirs with the enqueue, and what
-//   `unlock_with` is given goes to the next holder (a free lock keeps it). Up to kMostLockPayload bytes; never
+//   `unlock_with` is given is sent to the next holder (a free lock keeps it). Up to kMostLockPayload bytes; never
 //   interpreted.
 // Errors: invalid_argument (a lock that does not exist; one that the caller holds, has asked for, or does not hold; a
 //   payload that is too large), unavailable (shared, of a kind that has no shared mode), timed_out, no_memory (a node's
@@ -52,8 +52,8 @@ class GRAPNEL_API LockSet {
   Status lock(int index, Rank home);
   /// Whether it was free; one round trip at most.
   Result<bool> try_lock(int index, Rank home);
-  /// Gives up after `timeout_ns`, plus a round trip at most; then the caller is out of the queue, which goes on without
-  /// it.
+  /// Gives up after `timeout_ns`, plus a round trip at most; then the caller is out of the queue, which continues
+  /// without it.
   Status lock_for(int index, Rank home, std::uint64_t timeout_ns);
   Status unlock(int index, Rank home);
 
@@ -72,7 +72,8 @@ class GRAPNEL_API LockSet {
   Result<bool> test(LockRequest& request, Bytes* received = nullptr);
 
   // --- with payloads ---
-  /// As `lock`; sends `payload` with the enqueue, and gives what the last holder left (empty where nobody did).
+  /// As `lock`; sends `payload` with the enqueue, and returns the payload that the last holder left (empty where it
+  /// left none).
   Result<Bytes> lock_with(int index, Rank home, ByteView payload);
   Result<Bytes> lock_shared_with(int index, Rank home, ByteView payload);
   /// For the holder: what the next one in the queue sent with its enqueue, where that is known here (mcs; cohort where

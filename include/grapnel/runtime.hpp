@@ -15,14 +15,14 @@
 // dereferenced; elsewhere it only names the place for the calls below. The target rank takes no part in any of them.
 //
 // Completion: a blocking put or accumulate returns when its source may be reused; a get when the data is there; a
-// fence when the caller's puts and accumulates are complete at the target; a barrier when everybody's are.
+// fence when the caller's puts and accumulates are complete at the target; a barrier when those of all ranks are.
 // Order: blocking operations of one rank to the same bytes take effect in program order; nothing else is ordered.
 // Atomicity: accumulates against accumulates, per element; read-modify-writes against each other, per word.
 // Threads: any thread may call; collective calls from one thread at a time.
 // Errors: a Status that names the argument. Nothing is touched when a call answers invalid_argument. When a rank dies
 // the job ends everywhere, within seconds; calls under way may answer peer_dead before. A call that sends (operations,
 // fences, notify, locks) may answer peer_dead or system; refused: the target's server checked what it was sent and
-// declined it. Of a put or an accumulate that was under way this is told by the next fence or barrier.
+// declined it. For a put or an accumulate that was under way the next fence or barrier answers it.
 // Source: armci-multiprotocol, section 2.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -40,6 +40,7 @@
 #include "grapnel/handle.hpp"
 #include "grapnel/lock.hpp"
 #include "grapnel/lock_set.hpp"
+#include "grapnel/operation_count.hpp"
 #include "grapnel/shape.hpp"
 #include "grapnel/status.hpp"
 #include "grapnel/types.hpp"
@@ -85,12 +86,9 @@ class Memory {
   void* local_ = nullptr;
 };
 
-/// One line of the operation table: what went by shared memory and what by wire.
-struct OperationCount {
-  std::string operation;
-  std::uint64_t shared_operations = 0, shared_bytes = 0;
-  std::uint64_t wire_operations = 0, wire_bytes = 0, wire_messages = 0;
-};
+namespace rma {
+class Rma;
+}
 
 class GRAPNEL_API Runtime {
  public:
@@ -98,13 +96,13 @@ class GRAPNEL_API Runtime {
   static Result<std::unique_ptr<Runtime>> start();
   /// Ends without the others when `finish` was not called: they take it for this rank's death.
   ~Runtime();
-  /// Collective: completes what nobody has waited for (what aggregate handles keep is dropped, with a warning), a
-  /// barrier, then leaves the job. Nothing but the destructor may be called afterwards.
+  /// Collective: completes what was not waited for (operations kept by aggregate handles are dropped, with a warning),
+  /// a barrier, then leaves the job. Nothing but the destructor may be called afterwards.
   Status finish();
   /// Ends the whole job with `why` as its message.
   [[noreturn]] void abort(int exit_code, const std::string& why);
 
-  // --- who and where ---
+  // --- ranks and nodes ---
   Rank rank() const;
   int size() const;
   NodeId node() const { return node_of(rank()); }
@@ -115,11 +113,11 @@ class GRAPNEL_API Runtime {
 
   // --- groups ---
   /// The group of these ranks, in any order. Local: no communication. Errors: invalid_argument (the caller is not among
-  /// them, a rank stands twice or is outside the job).
+  /// them, a rank appears twice or is outside the job).
   Result<Group> make_group(std::span<const Rank> members) const;
   /// All ranks.
   Group world() const;
-  /// Collective over the group, of which the caller is a member: everybody's `mine`, by the members' places. For small
+  /// Collective over the group, of which the caller is a member: the `mine` of all members, by their places. For small
   /// values of any length; 2 hops in a node and ⌈log2 nodes⌉ between nodes. Errors: invalid_argument, peer_dead.
   Result<std::vector<Bytes>> allgather(const Group& group, ByteView mine);
 
@@ -133,7 +131,7 @@ class GRAPNEL_API Runtime {
   Status free(const Group& group, const Memory& memory);
 
   // --- contiguous. Between nodes: one message per 64 KiB, one round trip for a get; from 256 KiB (GRAPNEL_BULK_BYTES)
-  // puts and gets are one message whose data goes uncopied, after a round trip ---
+  // puts and gets are one message whose data is not copied, after a round trip ---
   Status put(const void* source, void* remote, std::size_t bytes, Rank target);
   Status get(const void* remote, void* destination, std::size_t bytes, Rank target);
   /// remote[i] += *scale · source[i]; `bytes` is a multiple of the element. `scale` null: 1.
@@ -147,7 +145,7 @@ class GRAPNEL_API Runtime {
   Status accumulate(ElementType type, const void* scale, const void* source, const Strided& source_shape, void* remote,
                     const Strided& remote_shape, Rank target);
 
-  // --- vector: pieces in any order, in any allocations of the target; where they overlap, any of them comes last.
+  // --- vector: pieces in any order, in any allocations of the target; where they overlap, any of them may be the last.
   // ⌈bytes/64 KiB⌉ messages between nodes, which carry the pieces' addresses, too; a get waits one round trip ---
   Status put(std::span<const Piece> pieces, Rank target);
   Status get(std::span<const Piece> pieces, Rank target);
@@ -188,7 +186,7 @@ class GRAPNEL_API Runtime {
   /// On return the caller's puts and accumulates to `target` that were complete here are applied there; on its node,
   /// what it stored is seen before it loads or stores anything after. One round trip to a node that has not
   /// acknowledged them yet, else no message. Errors: invalid_argument (a rank outside the job), refused (the target's
-  /// server declined one of them; told once), peer_dead.
+  /// server declined one of them; answered once), peer_dead.
   Status fence(Rank target);
   /// To several: the round trips of GRAPNEL_FENCE_WINDOW nodes at a time overlap.
   Status fence(std::span<const Rank> targets);
@@ -196,9 +194,9 @@ class GRAPNEL_API Runtime {
   Status fence(const Group& group);
   Status fence_all();
   // GRAPNEL_FENCE, GRAPNEL_FENCE_WINDOW, GRAPNEL_BARRIER and GRAPNEL_BARRIER_FANOUT choose how; `start` reads them.
-  /// Collective: everybody's fence_all, and everybody has arrived; in fewer messages than the two (docs/barrier.md).
+  /// Collective: fence_all of all ranks, and all have arrived; in fewer messages than the two (docs/barrier.md).
   Status barrier();
-  /// The same in two steps, to compute in between: the others' barriers go on meanwhile. What is written in between
+  /// The same in two steps, to compute in between; the others do not wait for it. What is written in between
   /// belongs to the next barrier. Errors of all: invalid_argument (begun already; not begun), refused, peer_dead.
   Status begin_barrier();
   /// True: the barrier is over, and `end_barrier` must not be called. Never sleeps.
@@ -221,31 +219,34 @@ class GRAPNEL_API Runtime {
   /// The same in two steps; after `test_barrier` or `end_barrier`, `joined` has the result until the next begin.
   Status begin_barrier_with(const Group& group, CombineId combine, ByteView payload);
   Bytes joined(const Group& group) const;
-  /// The group needs its barrier no more; every member says so, and none waits for another. It may be used again.
+  /// The group needs its barrier no more; every member calls it. Waits for nothing. The group may be used again.
   Status release(const Group& group);
 
   // --- signals: the target sees them when the data is there ---
-  /// A put, after which the 32-bit word at `remote_flag` (aligned, of the same target) is set to `value`: who reads the
-  /// value there (acquire) finds the data complete. Completion as of a put. Between nodes: ⌈bytes/64 KiB⌉ messages and
-  /// no round trip; of contiguous data from 320 KiB all but the last 64 KiB goes in bulk, which is a round trip.
+  /// A put, after which the 32-bit word at `remote_flag` (aligned, of the same target) is set to `value`: a rank that
+  /// reads the value there (acquire) finds the data complete. Completion as of a put. Between nodes: ⌈bytes/64 KiB⌉
+  /// messages and no round trip; of contiguous data from 320 KiB all but the last 64 KiB is sent in bulk, which is a
+  /// round trip.
   Status put_and_signal(const void* source, void* remote, std::size_t bytes, void* remote_flag, std::int32_t value,
                         Rank target);
   Status put_and_signal(const void* source, const Strided& source_shape, void* remote, const Strided& remote_shape,
                         void* remote_flag, std::int32_t value, Rank target);
-  /// Tells `target` that the caller's puts and accumulates to it that are complete here are complete there.
+  /// Notifies `target` that the caller's puts and accumulates to it that are complete here are complete there.
   Status notify(Rank target);
   /// Waits for one more notification of `from` than was taken so far. How many it has sent, as far as is seen (the
   /// count wraps around). Errors: invalid_argument, peer_dead.
   Result<std::uint32_t> wait_notify(Rank from);
 
   // --- locks (grapnel/lock_set.hpp has the whole interface; docs/locks.md compares the kinds) ---
-  /// Collective: `count` locks at home in every rank; count, kind, payload_bytes and lines alike in all ranks. Memory,
-  /// taken here: a cache line per lock at its home; per node a table of 2 · `LockOptions::lines` lines (rounded up to a
-  /// power of two), 256 to 4,096 records per rank (docs/locks.md). Errors, on all ranks: invalid_argument (also where
-  /// they are not alike), no_memory.
+  /// Collective over the group (of all ranks where none is named): `count` locks at home in every member; count, kind,
+  /// payload_bytes and lines the same in all members, which alone use the set. Memory, taken here and given back when
+  /// the set is destroyed: in each node whole pages of 4 KiB for what docs/locks.md lists, some hundred bytes per rank
+  /// for one lock per member of a small group. Cost: five exchanges of the group. Errors, at all members:
+  /// invalid_argument (also where they differ), no_memory.
   Result<LockSet> create_lock_set(int count, const LockOptions& options = {});
-  /// Collective: gives the set back. invalid_argument, on all ranks, while a rank holds or has asked for one of its
-  /// locks.
+  Result<LockSet> create_lock_set(const Group& group, int count, const LockOptions& options = {});
+  /// Collective over the group that made it: gives the set back. invalid_argument, at all members, while a rank holds
+  /// or has asked for one of its locks.
   Status destroy_lock_set(const LockSet& set);
 
   /// The same for the one set that belongs to the runtime; the calls below are about its locks. One at a time.
@@ -266,6 +267,7 @@ class GRAPNEL_API Runtime {
  private:
   friend struct RuntimeAccess;  ///< the project's own tests
   std::unique_ptr<Implementation> implementation_;
+  rma::Rma* rma_;  ///< of `implementation_`: one load less before each operation
 };
 
 }  // namespace grapnel

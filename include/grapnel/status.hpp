@@ -92,3 +92,13 @@ class [[nodiscard]] Result {
       return grapnel_try_status;                                                                      \
     }                                                                                                 \
   } while (false)
+
+/// `GRAPNEL_ASSIGN_OR_RETURN(const auto memory, allocate(64));` declares a variable with the value of a Result, or
+/// returns the enclosing function's Status when it has none.
+#define GRAPNEL_ASSIGN_OR_RETURN(variable, expression)         \
+  auto GRAPNEL_JOIN(grapnel_result_, __LINE__) = (expression); \
+  if (!GRAPNEL_JOIN(grapnel_result_, __LINE__)) [[unlikely]]   \
+    return GRAPNEL_JOIN(grapnel_result_, __LINE__).status();   \
+  variable = *std::move(GRAPNEL_JOIN(grapnel_result_, __LINE__))
+#define GRAPNEL_JOIN(left, right) GRAPNEL_JOIN_EXPANDED(left, right)
+#define GRAPNEL_JOIN_EXPANDED(left, right) left##right

@@ -1,6 +1,7 @@
 // Fixed-layout structures in and out of byte strings, with the bounds checked.
 //
 // Both ends of a job run the same binary on the same kind of machine, so a structure travels as it lies in memory.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstring>

@@ -1,4 +1,5 @@
 // A number that only grows, kept by one rank for its statistics: a load and a store on the hot path, no lock.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>

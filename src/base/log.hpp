@@ -2,6 +2,7 @@
 // write(2), so that lines do not mix.
 //
 // GRAPNEL_LOG=error|warn|info|debug chooses what is written. Any thread may log.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <fmt/format.h>

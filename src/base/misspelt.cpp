@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "base/misspelt.hpp"
 
 #include <fmt/format.h>
@@ -50,9 +51,9 @@ std::vector<Misspelt> misspelt_settings(const std::vector<std::string>& variable
   return found;
 }
 
-std::vector<std::string> misspelt_in_environment() {
+std::vector<std::string> misspelt_in_environment(const Config& config) {
   std::vector<std::string> settings, variables, sentences;
-  for (const Config::Row& row : Config().rows()) settings.push_back(row.variable);
+  for (const Config::Row& row : config.rows()) settings.push_back(row.variable);
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text(*variable);
     variables.emplace_back(text.substr(0, text.find('=')));

@@ -1,7 +1,8 @@
 // Variables of the environment that are no settings, but look like one that was written wrongly.
 //
-// A setting that nobody reads leaves its default in force without a word. Foreign GRAPNEL_ variables (of a site's
-// modules, of tests) are not ours to judge, so only what comes near a setting's name is named. Stateless; any thread.
+// A setting that is not read leaves its default in force without a word. Foreign GRAPNEL_ variables (of a site's
+// modules, of tests) are not ours to judge, so only what is near a setting's name is named. Stateless; any thread.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>
@@ -10,6 +11,8 @@
 #include <vector>
 
 namespace grapnel::base {
+
+class Config;
 
 /// How many letters must be changed, added or left out to make one of the other (Levenshtein).
 std::size_t edits_between(std::string_view one, std::string_view other);
@@ -24,7 +27,7 @@ struct Misspelt {
 std::vector<Misspelt> misspelt_settings(const std::vector<std::string>& variables,
                                         const std::vector<std::string>& settings);
 
-/// Of the process's environment, among the settings of the table in config.hpp. Each as a sentence for the user.
-std::vector<std::string> misspelt_in_environment();
+/// Of the process's environment, among the settings of `config`. Each as a sentence for the user.
+std::vector<std::string> misspelt_in_environment(const Config& config);
 
 }  // namespace grapnel::base

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "base/output.hpp"
 
 #include <poll.h>
@@ -13,8 +14,8 @@ namespace {
 
 constexpr int kRoom_ms = 1000;
 
-// While it lives, a SIGPIPE that this thread's writes raise is swallowed. The signal of a write goes to the thread that
-// writes, so that blocking it here and taking it off again disturbs no other thread.
+// While it lives, a SIGPIPE that this thread's writes raise is swallowed. The signal of a write is sent to the thread
+// that writes, so that blocking it here and taking it off again disturbs no other thread.
 class WithoutSigpipe {
  public:
   WithoutSigpipe() {

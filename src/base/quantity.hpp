@@ -1,6 +1,7 @@
 // Sizes and times as people write them: "512G", "80us", "1.5M".
 //
 // The one parser for settings; a setting's unit is the last word of its name (GRAPNEL_POOL_BYTES, GRAPNEL_SPIN_NS).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // A small seeded generator (splitmix64): tests and the simulator print the seed, and the seed replays the run.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "grapnel/status.hpp"
 
 #include "base/check.hpp"

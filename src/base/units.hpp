@@ -1,4 +1,5 @@
 // Sizes and times by name, and the arithmetic of rounding.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -1,10 +1,11 @@
 // Integers in as few bytes as they need: 7 bits of value a byte.
 //
-// The lowest byte says how long the number is: as many zeros as bytes follow, then a one, from the lowest bit on. What
+// The lowest byte gives how long the number is: as many zeros as bytes follow, then a one, from the lowest bit on. What
 // is above it is the value. So neither side looks at one byte after the other, nor has the processor to guess how many
 // there are.
 //
 // The reader is strict: what is cut off, or longer than needed, is refused. Threads: any.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// What a layer above asks of an exchange; tests give it a fake one.
+// The interface of an exchange. Tests of the layers above pass their own.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "exchange/group_exchange.hpp"
 
 #include <algorithm>
@@ -75,9 +76,8 @@ Status GroupExchange::gather(Call& call) {
   }
   for (const std::size_t member : call.neighbours()) {
     if (member == call.group.my_index) continue;
-    auto value = letters_.receive(call.group.members[member], subject);
-    if (!value) return value.status();
-    call.values[member] = *std::move(value);
+    GRAPNEL_ASSIGN_OR_RETURN(auto value, letters_.receive(call.group.members[member], subject));
+    call.values[member] = std::move(value);
   }
   return {};
 }
@@ -90,9 +90,8 @@ Status GroupExchange::spread(Call& call) {
     const Rank to = call.first_of((call.my_node + nodes - distance) % nodes);
     const Rank from = call.first_of((call.my_node + distance) % nodes);
     GRAPNEL_TRY(letters_.send(to, call.subject(step), call.encode(call.my_node, count)));
-    const auto theirs = letters_.receive(from, call.subject(step));
-    if (!theirs) return theirs.status();
-    GRAPNEL_TRY(call.decode(*theirs));
+    GRAPNEL_ASSIGN_OR_RETURN(const auto theirs, letters_.receive(from, call.subject(step)));
+    GRAPNEL_TRY(call.decode(theirs));
   }
   return {};
 }

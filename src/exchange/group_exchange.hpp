@@ -13,6 +13,7 @@
 // in the node. Memory: 16 bytes and a map's node per group that ever exchanged.
 // Threads: collective calls, one at a time per rank.
 // Source: Bruck et al., "Efficient algorithms for all-to-all communications", 1997 (the concatenation, for `spread`).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

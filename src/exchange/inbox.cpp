@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "exchange/inbox.hpp"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ bool Inbox::put(const Envelope& envelope, ByteView content) {
   const std::uint64_t needed = 1 + base::divide_up(content.size(), sizeof(InboxCell));
   std::uint64_t first = words_.tail.load(std::memory_order_relaxed);
   do {
-    // acquire: pairs with the release of `head` in `take`; what is written below comes after the owner's clearing.
+    // acquire: pairs with the release of `head` in `take`; what is written below is ordered after the owner's clearing.
     if (first + needed - words_.head.load(std::memory_order_acquire) > cells_.size()) return false;
   } while (!words_.tail.compare_exchange_weak(first, first + needed, std::memory_order_relaxed));
   cell(first).envelope = envelope;
@@ -36,7 +37,7 @@ std::optional<Letter> Inbox::take() {
   read(first + 1, letter.content);
   // Any of these cells may be the first of a later letter. relaxed: ordered by the release of `head`.
   for (std::uint64_t at = first; at < first + length; ++at) cell(at).mark.store(0, std::memory_order_relaxed);
-  // seq_cst on both sides: either one who waits for room is seen here, or it sees the new head.
+  // seq_cst on both sides: either a rank that waits for room is seen here, or it sees the new head.
   words_.head.store(first + length, std::memory_order_seq_cst);
   if (words_.waiting_for_room.load(std::memory_order_seq_cst) > 0) {
     words_.departures.fetch_add(1, std::memory_order_release);

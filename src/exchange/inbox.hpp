@@ -11,6 +11,7 @@
 //  2. The mark of a cell outside [head, tail) is 0, and so is that of a cell inside which begins no committed letter.
 //
 // Threads: `put` from any; `take` by one thread of the owner at a time.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>
@@ -24,7 +25,7 @@
 
 namespace grapnel::exchange {
 
-/// What stands on a letter; a message longer than a letter travels in several.
+/// The header of a letter; a message longer than a letter travels in several.
 struct Envelope {
   std::uint64_t group = 0;     ///< the group's key
   std::uint64_t sequence = 0;  ///< which of the group's exchanges
@@ -49,7 +50,7 @@ struct InboxWords {
   alignas(64) std::atomic<std::uint64_t> tail;
   alignas(64) std::atomic<std::uint64_t> head;
   alignas(64) os::Word arrivals;  ///< grows with every letter; its owner sleeps on it
-  /// Grows when a letter was taken while somebody waited for room; they sleep on it.
+  /// Grows when a letter was taken while a rank waited for room; it sleeps on it.
   alignas(64) os::Word departures;
   std::atomic<std::uint32_t> waiting_for_room;
 };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "exchange/letters.hpp"
 
 #include <fmt/format.h>
@@ -21,9 +22,13 @@ constexpr std::size_t kMostInboxBytes = 128 * base::kKiB;
 /// Of a long message, every so many letters are acknowledged before the next ones go: far less than a window.
 constexpr std::size_t kLettersPerAnswer = 4;
 
+std::size_t inbox_bytes(std::size_t local) {
+  return std::clamp(std::bit_floor(kNodeBytes / local), kLeastInboxBytes, kMostInboxBytes);
+}
+
 std::vector<Inbox> carve_inboxes(launch::Launch& launch, os::Host& host) {
   const std::size_t local = launch.nodes().ranks_of[index(launch.node())].size();
-  const std::size_t bytes = std::clamp(std::bit_floor(kNodeBytes / local), kLeastInboxBytes, kMostInboxBytes);
+  const std::size_t bytes = inbox_bytes(local);
   const auto words = launch.node_memory().carve<InboxWords>(local);
   const auto cells = launch.node_memory().carve<InboxCell>(local * (bytes / sizeof(InboxCell)));
   std::vector<Inbox> inboxes;
@@ -36,10 +41,17 @@ std::vector<Inbox> carve_inboxes(launch::Launch& launch, os::Host& host) {
 
 }  // namespace
 
-Letters::Letters(launch::Launch& launch, progress::Waiting& waiting, progress::Client* client)
+std::size_t node_memory_bytes(const launch::NodeMap& nodes, NodeId node) {
+  const std::size_t local = nodes.ranks_of[index(node)].size();
+  return local * (sizeof(InboxWords) + inbox_bytes(local));
+}
+
+Letters::Letters(launch::Launch& launch, progress::Waiting& waiting, progress::Client* client,
+                 progress::Server* server)
     : launch_(launch),
       waiting_(waiting),
       client_(client),
+      server_(server),
       place_(launch::places_in_nodes(launch.nodes())),
       inboxes_(carve_inboxes(launch, waiting.host())),
       mine_(inbox_of(launch.rank())),
@@ -106,7 +118,7 @@ Status Letters::send_local(Rank to, const Envelope& envelope, ByteView content) 
 Status Letters::send_away(Rank to, const Envelope& envelope, ByteView content, bool acknowledged) {
   const NodeId node = launch_.nodes().node_of[index(to)];
   const LetterBody body{static_cast<std::int32_t>(index(to)), 0, envelope};
-  progress::Order order;
+  progress::OutgoingRequest order;
   order.handler = kLetterHandler;
   order.body = base::bytes_of(body);
   order.payload = content;
@@ -117,6 +129,7 @@ Status Letters::send_away(Rank to, const Envelope& envelope, ByteView content, b
   }
   progress::Client::Guard guard(*client_);
   if (const auto sent = client_->send(node, order); !sent) return sent.status();
+  messages_sent_.add(1);
   if (!acknowledged) return client_->drain(node);
   return client_->wait_until(
       [&] {
@@ -165,19 +178,30 @@ void Letters::add(Message& message, const Letter& letter) {
   message.content.insert(message.content.end(), letter.content.begin(), letter.content.end());
 }
 
+// Only this rank's own server brings letters of other nodes here, so the thread that does its work need not look at
+// anything else.
+Status Letters::wait_for(Rank from, const std::function<bool()>& is_there) {
+  const auto about = [from] {
+    return progress::WaitSubject{progress::WaitKind::message, "allgather", {index(from)}};
+  };
+  if (server_ != nullptr && launch_.nodes().node_of[index(from)] != launch_.node()) {
+    if (is_there()) return {};
+    progress::Server::StandIn server(*server_);
+    if (server.has_turn()) return waiting_.on_worker(server, is_there, progress::Waiting::kForever, about);
+  }
+  return waiting_.on_word(
+      mine_.words().arrivals, [&](std::uint32_t&) { return is_there(); }, progress::Waiting::kForever,
+      progress::Waiting::kLongestSleep_ns, about);
+}
+
 Result<Bytes> Letters::receive(Rank from, const Subject& subject) {
   auto found = messages_.end();
-  GRAPNEL_TRY(waiting_.on_word(
-      mine_.words().arrivals,
-      [&](std::uint32_t&) {
-        collect();
-        found = messages_.find({subject, from});
-        return found != messages_.end() && found->second.complete();
-      },
-      progress::Waiting::kForever, progress::Waiting::kLongestSleep_ns,
-      [from] {
-        return progress::WaitSubject{progress::WaitKind::message, "allgather", {index(from)}};
-      }));
+  const auto is_there = [&] {
+    collect();
+    found = messages_.find({subject, from});
+    return found != messages_.end() && found->second.complete();
+  };
+  GRAPNEL_TRY(wait_for(from, is_there));
   Bytes content = std::move(found->second.content);
   --kept_of_[index(from)];
   messages_.erase(found);

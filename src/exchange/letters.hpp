@@ -1,32 +1,36 @@
 // Messages of any length from rank to rank, for collectives of groups: small things that need no memory of their own.
 //
 // A message is named by group, exchange, step and sender, and waits for its receiver under that name, so exchanges of
-// groups that overlap do not mix, whatever order their letters come in. On the node it goes into the receiver's inbox;
+// groups that overlap do not mix, whatever the order of their letters. On the node it is put into the receiver's inbox;
 // elsewhere the receiver's server puts it there, and tries again later where the inbox is full.
 //
-// Nobody deadlocks over full inboxes: whoever waits for room, or for the acknowledgement of a long message, empties its
-// own inbox meanwhile.
+// Full inboxes cause no deadlock: a rank that waits for room, or for the acknowledgement of a long message, empties its
+// own inbox while it waits.
 //
 // Memory: 2 MiB of a node's memory for all its inboxes, 16 to 128 KiB for each. Messages between nodes: one per 4 KiB,
 // and one answer per 16 KiB of a message.
 // Threads: `send` and `receive` by one thread of a rank at a time.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <tuple>
 #include <vector>
 
+#include "base/count.hpp"
 #include "exchange/inbox.hpp"
 #include "grapnel/status.hpp"
 #include "launch/launch.hpp"
 #include "progress/client.hpp"
 #include "progress/handlers.hpp"
+#include "progress/server.hpp"
 #include "progress/waiting.hpp"
 
 namespace grapnel::exchange {
 
-/// What a message is for; its sender and receiver name it alike.
+/// What a message is for; its sender and receiver give it the same name.
 struct Subject {
   std::uint64_t group = 0;
   std::uint64_t sequence = 0;
@@ -37,6 +41,9 @@ struct Subject {
   }
 };
 
+/// Of node memory: the inboxes of a node.
+std::size_t node_memory_bytes(const launch::NodeMap& nodes, NodeId node);
+
 class Letters {
  public:
   /// Longer messages are a mistake of ours, or a stranger's.
@@ -44,8 +51,9 @@ class Letters {
   /// Messages of one sender that wait for a call of their receiver: far more than calls can be apart.
   static constexpr std::uint32_t kMostKept = 8192;
 
-  /// Collective in the order of carving. `client` is null in a job of one node.
-  Letters(launch::Launch& launch, progress::Waiting& waiting, progress::Client* client);
+  /// Collective in the order of carving. `client` is null in a job of one node, `server` also where this rank does not
+  /// lead its node.
+  Letters(launch::Launch& launch, progress::Waiting& waiting, progress::Client* client, progress::Server* server);
 
   /// The server's part; only where this rank leads its node.
   void add_handlers(progress::HandlerTable& table);
@@ -55,6 +63,9 @@ class Letters {
   Status send(Rank to, const Subject& subject, ByteView message);
   /// Waits for the message of that name. Errors: peer_dead.
   Result<Bytes> receive(Rank from, const Subject& subject);
+
+  /// Sent to other nodes so far.
+  std::uint64_t messages() const { return messages_sent_.value(); }
 
  private:
   struct Name {
@@ -73,6 +84,7 @@ class Letters {
   progress::Outcome deliver(progress::Request& request);
   Status send_local(Rank to, const Envelope& envelope, ByteView content);
   Status send_away(Rank to, const Envelope& envelope, ByteView content, bool acknowledged);
+  Status wait_for(Rank from, const std::function<bool()>& is_there);
   /// Empties my inbox into `messages_`.
   void collect();
   void add(Message& message, const Letter& letter);
@@ -80,12 +92,14 @@ class Letters {
   launch::Launch& launch_;
   progress::Waiting& waiting_;
   progress::Client* client_;
+  progress::Server* server_;
   std::vector<std::size_t> place_;  ///< by rank: which inbox of its node is its
   std::vector<Inbox> inboxes_;      ///< of the node's ranks
   Inbox& mine_;
   std::map<Name, Message> messages_;    ///< that came before they were asked for, or in part
   std::vector<std::uint32_t> kept_of_;  ///< messages, by sender
   std::uint32_t unacknowledged_ = 0;    ///< a member, so that late answers find it
+  base::Count messages_sent_;           ///< to other nodes
 };
 
 }  // namespace grapnel::exchange

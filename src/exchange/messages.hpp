@@ -1,4 +1,5 @@
-// What the exchanges put on the wire: handler number and body.
+// The message of an exchange: handler number and body.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ inline constexpr progress::HandlerId kLetterHandler = 33;
 /// A letter for the inbox of a rank of the server's node; the payload is its content.
 struct LetterBody {
   std::int32_t to = 0;
-  std::uint32_t unused = 0;  ///< what lies between the two would travel as it lay in memory
+  std::uint32_t unused = 0;  ///< padding here would send uninitialized bytes
   Envelope envelope;
 };
 static_assert(sizeof(LetterBody) == 2 * sizeof(std::int32_t) + sizeof(Envelope));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "launch/group.hpp"
 
 #include <fmt/format.h>
@@ -10,7 +11,7 @@
 namespace grapnel::launch {
 namespace {
 
-// Each member is mixed into all bits before the next one comes, so that lists that differ in little get far apart.
+// Each member is mixed into all bits before the next one, so that lists that differ in little get far apart.
 std::uint64_t key_of(const std::vector<Rank>& members) {
   std::uint64_t key = base::Random(members.size()).next();
   for (const Rank member : members) key = base::Random(key ^ index(member)).next();
@@ -24,7 +25,10 @@ Group group_of(std::vector<Rank> members, std::size_t my_index) {
 
 }  // namespace
 
-bool Group::contains(Rank rank) const { return std::binary_search(members.begin(), members.end(), rank); }
+std::size_t Group::index_of(Rank rank) const {
+  const auto found = std::lower_bound(members.begin(), members.end(), rank);
+  return found != members.end() && *found == rank ? static_cast<std::size_t>(found - members.begin()) : size();
+}
 
 Result<Group> make_group(std::vector<Rank> members, Rank me, int job_size) {
   std::sort(members.begin(), members.end());
@@ -38,13 +42,11 @@ Result<Group> make_group(std::vector<Rank> members, Rank me, int job_size) {
                     fmt::format("a group names rank {}; the job has the ranks 0 to {}", number, job_size - 1));
     }
   }
-  const auto mine = std::lower_bound(members.begin(), members.end(), me);
-  if (mine == members.end() || *mine != me) {
-    return Status(Code::invalid_argument,
-                  fmt::format("rank {} makes a group of {} ranks without itself", index(me), members.size()));
-  }
-  const auto my_index = static_cast<std::size_t>(mine - members.begin());
-  return group_of(std::move(members), my_index);
+  Group group = group_of(std::move(members), 0);
+  group.my_index = group.index_of(me);
+  if (group.my_index < group.size()) return group;
+  return Status(Code::invalid_argument,
+                fmt::format("rank {} makes a group of {} ranks without itself", index(me), group.size()));
 }
 
 Group make_world(Rank me, int job_size) {
@@ -52,6 +54,24 @@ Group make_world(Rank me, int job_size) {
   std::vector<Rank> members(static_cast<std::size_t>(job_size));
   std::generate(members.begin(), members.end(), [next = 0]() mutable { return Rank{next++}; });
   return group_of(std::move(members), index(me));
+}
+
+Bytes member_bits(const Group& group, int job_size) {
+  Bytes bits((static_cast<std::size_t>(job_size) + 7) / 8);
+  for (const Rank member : group.members) bits[index(member) / 8] |= std::byte{1} << (index(member) % 8);
+  return bits;
+}
+
+std::optional<Group> group_of_bits(ByteView bits, int job_size) {
+  if (bits.size() != (static_cast<std::size_t>(job_size) + 7) / 8) return std::nullopt;
+  std::vector<Rank> members;
+  for (std::size_t rank = 0; rank < 8 * bits.size(); ++rank) {
+    if ((std::to_integer<unsigned>(bits[rank / 8]) >> (rank % 8) & 1) != 0)
+      members.push_back(Rank(static_cast<int>(rank)));
+  }
+  if (members.empty() || static_cast<int>(members.back()) >= job_size) return std::nullopt;
+  const std::size_t size = members.size();
+  return group_of(std::move(members), size);
 }
 
 }  // namespace grapnel::launch

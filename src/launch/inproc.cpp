@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "launch/inproc.hpp"
 
 #include <fcntl.h>
@@ -14,7 +15,7 @@
 namespace grapnel::launch {
 namespace {
 
-// As for every sleep of the runtime: the longest time in which a death goes unnoticed.
+// As for every sleep of the runtime: the longest time in which a death is not noticed.
 constexpr std::uint64_t kSlice_ns = 250 * base::kMillisecond_ns;
 constexpr std::uint64_t kDescriptorTimeout_ns = 30 * base::kSecond_ns;
 
@@ -60,6 +61,13 @@ class InprocLaunch : public Launch {
 
 // ---- the world
 
+// Whatever the layers carve: the pages of a sparse file that no rank touches cost nothing.
+std::size_t node_memory_bytes(const NodeMap& nodes, NodeId node) {
+  const std::size_t local = nodes.ranks_of[index(node)].size(), size = nodes.node_of.size();
+  const std::size_t by_rank = local * (64 * base::kKiB + 16 * size + 16 * nodes.node_count()) + size * 256;
+  return base::round_up(16 * base::kMiB + by_rank, std::size_t{4096});
+}
+
 InprocWorld::InprocWorld(const InprocOptions& options)
     : options_(options),
       nodes_(make_node_map(std::vector<std::string>(static_cast<std::size_t>(options.ranks), "inproc"), options.nodes)),
@@ -75,7 +83,7 @@ Result<std::unique_ptr<InprocWorld>> InprocWorld::create(const InprocOptions& op
   }
   std::unique_ptr<InprocWorld> world(new InprocWorld(options));
   for (std::size_t node = 0; node < world->shares_.size(); ++node) {
-    const std::size_t bytes = NodeMemory::bytes_for(world->nodes_, NodeId{static_cast<int>(node)});
+    const std::size_t bytes = node_memory_bytes(world->nodes_, NodeId{static_cast<int>(node)});
     GRAPNEL_TRY(world->make_node_share(world->shares_[node], bytes));
   }
   return world;
@@ -83,9 +91,8 @@ Result<std::unique_ptr<InprocWorld>> InprocWorld::create(const InprocOptions& op
 
 Status InprocWorld::make_node_share(NodeShare& share, std::size_t bytes) const {
   // A sparse file is zero without being written, so a small test does not pay for 8 MiB.
-  auto file = os::create_shared_file("grapnel-node", bytes);
-  if (!file) return file.status();
-  auto memory = os::Mapping::create(*file, bytes);
+  GRAPNEL_ASSIGN_OR_RETURN(auto file, os::create_shared_file("grapnel-node", bytes));
+  auto memory = os::Mapping::create(file, bytes);
   if (!memory) return memory.status();
   share.memory = *std::move(memory);
   auto pool = os::AddressPool::reserve(0, options_.pool_bytes);
@@ -115,7 +122,7 @@ Status InprocWorld::health() const {
 }
 
 bool InprocWorld::arrive(std::uint32_t& generation_seen) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   generation_seen = fences_completed_.load(std::memory_order_relaxed);  // written under this mutex
   if (++arrived_ < options_.ranks) return false;
   arrived_ = 0;
@@ -128,7 +135,7 @@ bool InprocWorld::arrive(std::uint32_t& generation_seen) {
 // ---- one rank
 
 Status InprocLaunch::publish(std::string_view key, ByteView value) {
-  const std::lock_guard lock(world_.mutex_);
+  const base::MutexLock lock(world_.mutex_);
   world_.staged_[{rank_, std::string(key)}] = Bytes(value.begin(), value.end());
   return {};
 }
@@ -149,7 +156,7 @@ Status InprocLaunch::fence() {
 
 Result<Bytes> InprocLaunch::lookup(Rank rank, std::string_view key) {
   host_.yield();
-  const std::lock_guard lock(world_.mutex_);
+  const base::MutexLock lock(world_.mutex_);
   const auto found = world_.published_.find({rank, std::string(key)});
   if (found != world_.published_.end()) return found->second;
   return Status(Code::unavailable,
@@ -170,7 +177,7 @@ Status InprocLaunch::send_descriptor(Rank to, std::uint64_t tag, const os::Descr
   }
   InprocWorld::Inbox& inbox = world_.inboxes_[index(to)];
   {
-    const std::lock_guard lock(world_.mutex_);
+    const base::MutexLock lock(world_.mutex_);
     inbox.by_tag[tag].push_back(std::move(copy));
     inbox.arrivals.fetch_add(1, std::memory_order_release);
   }
@@ -184,7 +191,7 @@ Result<os::Descriptor> InprocLaunch::receive_descriptor(std::uint64_t tag) {
   for (;;) {
     const std::uint32_t seen = inbox.arrivals.load(std::memory_order_acquire);
     {
-      const std::lock_guard lock(world_.mutex_);
+      const base::MutexLock lock(world_.mutex_);
       const auto found = inbox.by_tag.find(tag);
       if (found != inbox.by_tag.end()) {
         os::Descriptor first = std::move(found->second.front());

@@ -2,12 +2,13 @@
 //
 // Nodes are contiguous blocks of ranks (make_node_map); the ranks of a node share its node memory and its address pool,
 // as processes of a node would. All waiting goes through the rank's Host, in slices after which the health is looked
-// at; no lock is held meanwhile, so a scheduler that runs one thread at a time is never blocked.
+// at; no lock is held during a wait, so a scheduler that runs one thread at a time is never blocked.
 //
 // Stricter than the launchers: a published value stays invisible until the next fence is complete.
 //
 // Threads: InprocWorld from any thread; a Launch by one thread at a time, but for `health`. The world outlives its
 // Launches.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>
@@ -16,11 +17,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "launch/launch.hpp"
 #include "os/shared_memory.hpp"
 
@@ -44,7 +45,7 @@ class InprocWorld {
   /// The Launch of one rank. `host` outlives it.
   std::unique_ptr<Launch> join(Rank rank, os::Host& host);
 
-  /// Declares a rank dead: from now on everybody's health names it, and collectives fail. The rank's threads are the
+  /// Declares a rank dead: from now on every rank's health names it, and collectives fail. The rank's threads are the
   /// caller's to stop.
   void kill(Rank rank);
 
@@ -75,10 +76,10 @@ class InprocWorld {
   std::atomic<int> dead_rank_{-1};
   std::atomic<int> aborting_rank_{-1};
 
-  std::mutex mutex_;  ///< guards what follows, and the maps of the inboxes; never held across a call of a Host
+  base::Mutex mutex_;  ///< guards the maps of the inboxes, too; never held across a call of a Host
   using Key = std::pair<Rank, std::string>;
-  std::map<Key, Bytes> staged_, published_;
-  int arrived_ = 0;
+  std::map<Key, Bytes> staged_ GRAPNEL_GUARDED_BY(mutex_), published_ GRAPNEL_GUARDED_BY(mutex_);
+  int arrived_ GRAPNEL_GUARDED_BY(mutex_) = 0;
   os::Word fences_completed_{0};
 };
 

@@ -1,4 +1,5 @@
 // Which launcher started this process, from the variables that it left.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <string>

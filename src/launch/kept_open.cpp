@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "launch/kept_open.hpp"
 
 #include <fcntl.h>
@@ -35,9 +36,8 @@ Result<KeptOpen> KeptOpen::exchange(Launch& launch) {
     GRAPNEL_TRY(launch.send_descriptor(next, kFirstTag + i, copy_of(mine[i], socket)));
   }
   for (std::size_t i = 0; i < mine.size(); ++i) {
-    auto theirs = launch.receive_descriptor(kFirstTag + i);
-    if (!theirs) return theirs.status();
-    kept.descriptors_.push_back(std::move(*theirs));
+    GRAPNEL_ASSIGN_OR_RETURN(auto theirs, launch.receive_descriptor(kFirstTag + i));
+    kept.descriptors_.push_back(std::move(theirs));
   }
   return kept;
 }

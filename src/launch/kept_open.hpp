@@ -4,6 +4,7 @@
 // was killed; its own message names a process and no rank. The kernel closes these descriptors at a process's end,
 // together with the connections that liveness.hpp watches, so the survivors have no time for a message. Therefore the
 // next rank of the node holds copies of the three: the proxy sees no end until a survivor has written the message.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

@@ -1,15 +1,17 @@
-// Who is in the job and where: rank, size, node map; exchange of small values; the node's shared memory; liveness.
+// The job and its ranks: rank, size, node map; exchange of small values; the node's shared memory; liveness.
 //
 // Implementations: `pmix` (any PMIx launcher: `grapnel run`, mpirun, srun), `pmi1` (MPICH's mpiexec), `mpi` (over a
 // communicator, mpi/join.hpp), `single` (no launcher: one rank), `inproc` (N ranks as threads of one process, for the
 // simulator and the thread sanitizer). Everything here is for start-up, allocation and the end of the job; nothing on a
 // communication path calls it, but for `health`.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,19 +46,15 @@ NodeMap make_node_map(const std::vector<std::string>& machine_of_rank, int virtu
 /// By rank: its place among the ranks of its node.
 std::vector<std::size_t> places_in_nodes(const NodeMap& nodes);
 
+/// How many bytes of node memory a layer carves, of the node of a job.
+using NodeMemoryNeed = std::size_t (*)(const NodeMap& nodes, NodeId node);
+
 /// The small memory that the ranks of a node share for the runtime's own words; zero at start. Layers carve their parts
 /// in the same order in every rank (the order of construction in `runtime`), so each finds the same words.
-///
-///   what                                   bytes, of `local` ranks of the node, `size` of the job, `nodes`
-///   barriers, stripes, ranges, the rest    under 6 MiB (fixed tables; the ranges' map is bounded, too)
-///   inboxes (exchange/letters.cpp)             2 MiB, or local · 16 KiB where that is more
-///   notifications                          local · size · 4
-///   counts of writes                       local · nodes · 8
-///   landings                               size · 2 · sizeof(Slot)
 class NodeMemory {
  public:
-  /// Enough for the table above. A layer that carves more by rank has its line there and its term here.
-  static std::size_t bytes_for(const NodeMap& nodes, NodeId node);
+  /// The sum of the layers' needs, and a little for words that no need counts.
+  static std::size_t bytes_for(const NodeMap& nodes, NodeId node, std::span<const NodeMemoryNeed> needs);
 
   explicit NodeMemory(ByteSpan bytes) : bytes_(bytes) {}
   /// `count` objects at a cache line of their own. They must be usable as zero bytes (atomics, plain structures).
@@ -103,12 +101,12 @@ class Launch {
   /// calls. Errors: peer_dead, timed_out after 30 s.
   virtual Result<os::Descriptor> receive_descriptor(std::uint64_t tag) = 0;
 
-  /// ok, or peer_dead naming who died. One load; any thread.
+  /// ok, or peer_dead naming the dead rank. One load; any thread.
   virtual Status health() = 0;
-  /// Who died, where `health` says that somebody did and this node knows who. One load; any thread.
+  /// The dead rank, where `health` answers a death and this node knows whose. One load; any thread.
   virtual std::optional<Rank> dead() const { return {}; }
   /// From now on `tell` runs, in a thread of its own and at once, when a rank of this node dies: in the leader's
-  /// process, or, when it was the leader, in all others'. The job goes on for a moment only. Empty: no more, once it
+  /// process, or, when it was the leader, in all others'. The job continues for a moment only. Empty: no more, once it
   /// returns.
   virtual void at_death(const std::function<void(Rank)>&) {}
 
@@ -117,7 +115,7 @@ class Launch {
   virtual void use_status(StatusHooks&&) {}
   /// The job's name in its status sockets' names.
   std::uint64_t status_name() const { return status_tag(job_secret()); }
-  /// In the watcher thread, for a hook that takes long: answers who waits for an answer.
+  /// In the watcher thread, for a hook that takes long: answers those that wait for an answer.
   virtual void serve_status() {}
   /// From a signal handler too; null where there is no watcher.
   virtual const StatusSocket* status_socket() const { return nullptr; }
@@ -125,7 +123,7 @@ class Launch {
   /// Ends the whole job with `why` as its one message. Does not return.
   [[noreturn]] virtual void abort(int exit_code, const std::string& why) = 0;
 
-  /// Collective: says goodbye, so that this process's end is no death. Nothing else may be called afterwards.
+  /// Collective: announces the end, so that this process's end is no death. Nothing else may be called afterwards.
   virtual Status finalize() = 0;
 };
 

@@ -2,6 +2,7 @@
 //
 // A job that joined over a communicator has no connection to its launcher; the end of this process is the end of the
 // launcher here. Where daemons of other machines lose their launcher, they end by themselves.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string_view>

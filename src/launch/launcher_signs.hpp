@@ -2,6 +2,7 @@
 //
 // Two views: the present environment, and the one that the process was started with. They differ where a library has
 // written into it: an MPI that finds no launcher it knows leaves variables like a launcher's own, for a job of one.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <map>

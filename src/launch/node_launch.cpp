@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "launch/node_launch.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +18,7 @@ namespace {
 constexpr std::string_view kBuildMark = "grapnel ";
 constexpr const char* kIntroductionKey = "grapnel.introduction";
 constexpr std::uint64_t kAbort_ns = base::kSecond_ns;
-// Launchers that are told to end a job drop what they have not read of its output yet (hydra's proxies do).
+// Launchers that are asked to end a job drop what they have not read of its output yet (hydra's proxies do).
 constexpr std::uint64_t kOutput_ns = 100 * base::kMillisecond_ns;
 constexpr std::uint64_t kLook_ns = 10 * base::kMillisecond_ns;
 
@@ -112,40 +113,38 @@ Status NodeLaunch::claim_identity() {
 Status NodeLaunch::meet(const base::Config& config, Rank me, int size) {
   rank_ = me;
   GRAPNEL_TRY(os::check_random());
-  auto doors = Doors::open();
-  if (!doors) return doors.status();
-  const Introduction mine{base::build_name(), os::machine_identity(), doors->mailbox_name, doors->listener_name,
-                          os::random_u64(),   config.nodes,           config.alike()};
+  GRAPNEL_ASSIGN_OR_RETURN(auto doors, NodeEndpoints::open());
+  const Introduction mine{base::build_name(), os::machine_identity(),       doors.mailbox_name, doors.listener_name,
+                          os::random_u64(),   config.get<Settings>().nodes, config.alike()};
   GRAPNEL_TRY(publish(kIntroductionKey, mine.encode()));
   GRAPNEL_TRY(fence());
   std::vector<Introduction> everybody;
   everybody.reserve(static_cast<std::size_t>(size));
   for (int rank = 0; rank < size; ++rank) {
-    const auto bytes = lookup(static_cast<Rank>(rank), kIntroductionKey);
-    if (!bytes) return bytes.status();
-    auto introduction = Introduction::decode(*bytes);
-    if (!introduction) return introduction.status();
-    everybody.push_back(std::move(*introduction));
+    GRAPNEL_ASSIGN_OR_RETURN(const auto bytes, lookup(static_cast<Rank>(rank), kIntroductionKey));
+    GRAPNEL_ASSIGN_OR_RETURN(auto introduction, Introduction::decode(bytes));
+    everybody.push_back(std::move(introduction));
   }
-  return settle(config, std::move(everybody), std::move(*doors));
+  return settle(config, std::move(everybody), std::move(doors));
 }
 
-Status NodeLaunch::settle(const base::Config& config, std::vector<Introduction> everybody, Doors doors) {
+Status NodeLaunch::settle(const base::Config& config, std::vector<Introduction> everybody, NodeEndpoints doors) {
   GRAPNEL_TRY(check_alike(everybody));
+  const auto& settings = config.get<Settings>();
   std::vector<std::string> machines;
   machines.reserve(everybody.size());
   for (Introduction& introduction : everybody) machines.push_back(std::move(introduction.machine));
-  nodes_ = make_node_map(machines, config.nodes);
+  nodes_ = make_node_map(machines, settings.nodes);
   job_secret_ = everybody.front().secret;
 
-  NodeLink::Plan plan{rank_, {}, job_secret_, config.pool_bytes, NodeMemory::bytes_for(nodes_, node())};
+  NodeLink::Plan plan{
+      rank_, {}, job_secret_, settings.pool_bytes, NodeMemory::bytes_for(nodes_, node(), settings.node_memory)};
   for (const Rank rank : nodes_.ranks_of[index(node())]) {
     Introduction& introduction = everybody[index(rank)];
     plan.ranks.push_back({rank, std::move(introduction.mailbox_name), std::move(introduction.listener_name)});
   }
-  auto link = NodeLink::join(host_, std::move(plan), std::move(doors));
-  if (!link) return link.status();
-  link_ = std::move(*link);
+  GRAPNEL_ASSIGN_OR_RETURN(auto link, NodeLink::join(host_, std::move(plan), std::move(doors)));
+  link_ = std::move(link);
   return {};
 }
 
@@ -156,10 +155,10 @@ Status NodeLaunch::watch(Liveness::EndJob end_job, Liveness::LauncherSocket laun
   } else {
     base::log_info("`grapnel status` will not find this rank: {}", socket.status().message());
   }
-  auto liveness = Liveness::start(host_, link_->liveness_words(), link_->take_peers(), with_rank_0, std::move(end_job),
-                                  std::move(launcher), status_.get());
-  if (!liveness) return liveness.status();
-  liveness_ = std::move(*liveness);
+  GRAPNEL_ASSIGN_OR_RETURN(auto liveness,
+                           Liveness::start(host_, link_->liveness_words(), link_->take_peers(), with_rank_0,
+                                           std::move(end_job), std::move(launcher), status_.get()));
+  liveness_ = std::move(liveness);
   return {};
 }
 

@@ -2,6 +2,7 @@
 // the watcher.
 //
 // `pmix`, `pmi1`, `mpi` and `single` add how values are exchanged and how the job ends.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <functional>
@@ -14,10 +15,11 @@
 #include "launch/internal/identity_claim.hpp"
 #include "launch/internal/node_link.hpp"
 #include "launch/launch.hpp"
+#include "launch/settings.hpp"
 
 namespace grapnel::launch {
 
-/// What each rank tells all others at start.
+/// What each rank sends to all others at start.
 struct Introduction {
   std::string build;  ///< base::build_name(); where it is another one, what follows it cannot be read
   std::string machine;
@@ -31,11 +33,11 @@ struct Introduction {
   static Result<Introduction> decode(ByteView bytes);
 };
 
-/// By rank. ok where all ranks have one build and, of the settings that must be alike, the same; else an error that
+/// By rank. ok where all ranks have one build and, of the settings that must be equal, the same; else an error that
 /// names the first rank that differs from rank 0, its host, and what both have.
 Status check_alike(const std::vector<Introduction>& everybody);
 
-/// One line "grapnel: …" on stderr, whatever GRAPNEL_LOG says: why the job ends.
+/// One line "grapnel: …" on stderr, whatever GRAPNEL_LOG is: why the job ends.
 void tell(std::string_view text);
 
 class NodeLaunch : public Launch {
@@ -61,7 +63,7 @@ class NodeLaunch : public Launch {
   /// From now on this process is the rank. Errors: unavailable, where another process is.
   Status claim_identity();
 
-  /// Collective over the job: everybody's introduction by publish, fence and lookup, which must work by now; then node
+  /// Collective over the job: every rank's introduction by publish, fence and lookup, which must work by now; then node
   /// map, node memory and pool.
   Status meet(const base::Config& config, Rank me, int size);
 
@@ -72,10 +74,10 @@ class NodeLaunch : public Launch {
   /// moment later. Waits for that moment; answers the death, or `failure` when there is none.
   Status death_or(Status failure);
 
-  /// From now on whoever of this node sees our end need not tell why. True: nobody had told before.
+  /// From now on a rank of this node that sees our end need not report why. True: none had reported before.
   bool announce();
-  /// For an abort, whether its message is to be told: not where a rank of this node has told of a death, of which the
-  /// abort is a consequence. Then that message has had time to be heard when this returns.
+  /// For an abort, whether its message is to be printed: not where a rank of this node has reported a death, of which
+  /// the abort is a consequence. Then that message has had time to be heard when this returns.
   bool announce_abort();
 
   /// Gives the launcher a moment to pass on the message that this rank has just printed, lets `tell_launcher` run for a
@@ -89,8 +91,8 @@ class NodeLaunch : public Launch {
   std::unique_ptr<Liveness> liveness_;    ///< once `watch` has succeeded
 
  private:
-  /// Collective over the node: node map, node memory and pool from what everybody said.
-  Status settle(const base::Config& config, std::vector<Introduction> everybody, Doors doors);
+  /// Collective over the node: node map, node memory and pool from what all ranks sent.
+  Status settle(const base::Config& config, std::vector<Introduction> everybody, NodeEndpoints doors);
 
   Rank rank_{};
   NodeMap nodes_;

@@ -1,4 +1,5 @@
-// Who sits where: machines by identity, each split into contiguous blocks of ranks; and the carving of node memory.
+// Ranks and nodes: machines by identity, each split into contiguous blocks of ranks; and the carving of node memory.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
 
@@ -71,10 +72,10 @@ std::vector<std::size_t> places_in_nodes(const NodeMap& nodes) {
   return places;
 }
 
-std::size_t NodeMemory::bytes_for(const NodeMap& nodes, NodeId node) {
-  constexpr std::size_t kFixed = 8 * base::kMiB, kInbox = 20 * base::kKiB, kLandings = 64;
-  const std::size_t local = nodes.ranks_of[index(node)].size(), size = nodes.node_of.size();
-  const std::size_t wanted = kFixed + local * (kInbox + 4 * size + 8 * nodes.node_count()) + size * kLandings;
+std::size_t NodeMemory::bytes_for(const NodeMap& nodes, NodeId node, std::span<const NodeMemoryNeed> needs) {
+  std::size_t wanted = 64 * base::kKiB;
+  // A layer carves in several pieces, each at a cache line of its own.
+  for (const NodeMemoryNeed need : needs) wanted += need(nodes, node) + 16 * base::kCacheLineBytes;
   return base::round_up(wanted, std::size_t{4096});
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "launch/pmi1_protocol.hpp"
 
 #include <fmt/format.h>
@@ -47,11 +48,10 @@ Result<std::string> Pmi1Message::text(const char* field) const {
 }
 
 Result<int> Pmi1Message::number(const char* field) const {
-  const auto words = text(field);
-  if (!words) return words.status();
-  if (const auto value = whole_number<int>(*words)) return *value;
+  GRAPNEL_ASSIGN_OR_RETURN(const auto words, text(field));
+  if (const auto value = whole_number<int>(words)) return *value;
   return Status(Code::refused, fmt::format("the launcher's answer \"{}\" has {}={}, which is no number", shown(command),
-                                           field, shown(*words)));
+                                           field, shown(words)));
 }
 
 Result<Pmi1Message> parse_pmi1(std::string_view line) {

@@ -4,7 +4,8 @@
 // keys and values to some hundred characters, so a value of ours is base64 in as many entries as it takes: the first
 // one begins with their number and a colon.
 //
-// Stateless; any thread. Nothing that comes in is trusted.
+// Stateless; any thread. No input is trusted.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <map>
@@ -30,7 +31,7 @@ struct Pmi1Message {
 /// A line longer than this is no answer of a launcher.
 inline constexpr std::size_t kPmi1LongestLine = 16 * 1024;
 
-/// `line` stands without its newline. Errors: refused (no `cmd=` first, a word without `=`, a field twice, characters
+/// `line` is without its newline. Errors: refused (no `cmd=` first, a word without `=`, a field twice, characters
 /// that are no text), showing the line's beginning.
 Result<Pmi1Message> parse_pmi1(std::string_view line);
 

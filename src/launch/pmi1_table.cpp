@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "launch/pmi1_table.hpp"
 
 #include <fmt/format.h>
@@ -26,9 +27,8 @@ Bytes encode_pmi1_table(const std::vector<Bytes>& parts) {
 }
 
 Result<Pmi1Table> Pmi1Table::open(const os::Descriptor& file, std::size_t bytes, int ranks) {
-  auto view = os::SealedView::map(file, bytes);
-  if (!view) return view.status();
-  Pmi1Table table(*std::move(view));
+  GRAPNEL_ASSIGN_OR_RETURN(auto view, os::SealedView::map(file, bytes));
+  Pmi1Table table(std::move(view));
   const auto parts = static_cast<std::size_t>(ranks);
   const std::size_t head = (parts + 1) * sizeof(std::uint64_t);
   bool good = bytes >= head && table.offset(0) == head && table.offset(parts) == bytes;

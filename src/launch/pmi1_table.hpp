@@ -5,6 +5,7 @@
 // and r + 1 and holds (key, value) pairs as `base::Encoder::put_string` writes them.
 //
 // Nothing in the file is trusted: an offset or a length that leads out of it is an error.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

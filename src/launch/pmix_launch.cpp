@@ -8,7 +8,9 @@
 //      end of a job ends every fence of the next job that another rank has already entered (PMIx counts it as a
 //      participant that is lost), and PMIx cannot be opened a second time for an MPI.
 //   2. A key carries the number of its job: PMIx 5 may answer with the older value of a key that was put twice.
+// SPDX-License-Identifier: Apache-2.0
 #include "launch/pmix_launch.hpp"
+#include "base/mutex.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -20,7 +22,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
-#include <mutex>
 #include <vector>
 
 #include "base/log.hpp"
@@ -83,27 +84,34 @@ Result<int> job_size_of(const pmix_proc_t& me) {
   return ranks;
 }
 
-// What PMIx answers on its own thread. Shared: the one who asked may have stopped waiting.
+// What PMIx answers on its own thread. Shared: the caller may have stopped waiting.
 class Answer {
  public:
   void give(pmix_status_t status) {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     status_ = status;
     given_ = true;
     here_.notify_all();
   }
   /// False when it did not come in time.
   bool wait() {
-    std::unique_lock lock(mutex_);
-    return here_.wait_for(lock, std::chrono::nanoseconds(kAnswer_ns), [this] { return given_; });
+    const base::MutexLock lock(mutex_);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(kAnswer_ns);
+    while (!given_) {
+      if (here_.wait_until(mutex_, end) == std::cv_status::timeout) return given_;
+    }
+    return true;
   }
-  pmix_status_t status() const { return status_; }
+  pmix_status_t status() const {
+    const base::MutexLock lock(mutex_);
+    return status_;
+  }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable here_;
-  bool given_ = false;
-  pmix_status_t status_ = PMIX_ERR_TIMEOUT;
+  mutable base::Mutex mutex_;
+  std::condition_variable_any here_;
+  bool given_ GRAPNEL_GUARDED_BY(mutex_) = false;
+  pmix_status_t status_ GRAPNEL_GUARDED_BY(mutex_) = PMIX_ERR_TIMEOUT;
 };
 
 using SharedAnswer = std::shared_ptr<Answer>;
@@ -123,7 +131,7 @@ class Session {
   }
 
   Result<pmix_proc_t> open() {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!open_) {
       if (const auto code = PMIx_Init(&me_, nullptr, 0); code != PMIX_SUCCESS) return no_server(code);
       open_ = true;
@@ -140,20 +148,20 @@ class Session {
   /// From now on `liveness` is notified when the server's connection ends, until `ignore`.
   Status watch_server(Liveness& liveness) {
     GRAPNEL_TRY(register_once());
-    const std::scoped_lock lock(watchers_mutex_);
+    const base::MutexLock lock(watchers_mutex_);
     watchers_.push_back(&liveness);
     if (lost_) liveness.launcher_is_gone();  // between two jobs
     return {};
   }
   void ignore(const Liveness& liveness) {
-    const std::scoped_lock lock(watchers_mutex_);
+    const base::MutexLock lock(watchers_mutex_);
     watchers_.erase(std::remove(watchers_.begin(), watchers_.end(), &liveness), watchers_.end());
   }
 
  private:
   // Once for all jobs: each registration is a message to the server and back.
   Status register_once() {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (registered_) return {};
     pmix_status_t lost = PMIX_ERR_LOST_CONNECTION;
     const auto answer = std::make_shared<Answer>();
@@ -170,29 +178,29 @@ class Session {
                           std::size_t, pmix_event_notification_cbfunc_fn_t done, void* done_data) {
     auto& session = of_this_process();
     {
-      const std::scoped_lock lock(session.watchers_mutex_);
+      const base::MutexLock lock(session.watchers_mutex_);
       session.lost_ = true;
       for (Liveness* liveness : session.watchers_) liveness->launcher_is_gone();
     }
     if (done != nullptr) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, done_data);
   }
 
-  // A launcher that is told of an orderly end lets the ranks of other nodes wait for this one, so a rank that has not
+  // A launcher that knows of an orderly end lets the ranks of other nodes wait for this one, so a rank that has not
   // left its job closes nothing. A child that was forked without exec is not the rank.
   void close() {
     if (::getpid() == owner_ && open_jobs_ == 0) PMIx_Finalize(nullptr, 0);
   }
 
-  std::mutex mutex_;
-  bool open_ = false;
-  bool registered_ = false;  ///< for the event of a lost server
+  base::Mutex mutex_;
+  bool open_ GRAPNEL_GUARDED_BY(mutex_) = false;
+  bool registered_ GRAPNEL_GUARDED_BY(mutex_) = false;  ///< for the event of a lost server
   pmix_proc_t me_{};
   pid_t owner_ = 0;
   std::atomic<unsigned> jobs_{0};  ///< ranks join jobs in the same order, so the number keeps their keys apart
   std::atomic<int> open_jobs_{0};
-  std::mutex watchers_mutex_;
-  std::vector<Liveness*> watchers_;  ///< those of the jobs that are joined
-  bool lost_ = false;
+  base::Mutex watchers_mutex_;
+  std::vector<Liveness*> watchers_ GRAPNEL_GUARDED_BY(watchers_mutex_);  ///< those of the jobs that are joined
+  bool lost_ GRAPNEL_GUARDED_BY(watchers_mutex_) = false;
 };
 
 class PmixLaunch final : public NodeLaunch {
@@ -263,7 +271,7 @@ class PmixLaunch final : public NodeLaunch {
   Status finalize() override {
     if (!joined_) return {};
     liveness_->say_goodbye();
-    // The watcher stays until everybody is here: a death before that must still end the job.
+    // The watcher stays until all ranks are here: a death before that must still end the job.
     GRAPNEL_TRY(fence());
     stop_watching();
     claim_.release();
@@ -274,13 +282,11 @@ class PmixLaunch final : public NodeLaunch {
  private:
   Status connect() {
     auto& session = Session::of_this_process();
-    const auto me = session.open();
-    if (!me) return me.status();
-    me_ = *me;
+    GRAPNEL_ASSIGN_OR_RETURN(const auto me, session.open());
+    me_ = me;
     job_ = session.next_job();
-    const auto size = job_size_of(me_);
-    if (!size) return size.status();
-    job_size_ = *size;
+    GRAPNEL_ASSIGN_OR_RETURN(const auto size, job_size_of(me_));
+    job_size_ = size;
     pmix_proc_t everybody;
     PMIX_LOAD_PROCID(&everybody, me_.nspace, PMIX_RANK_WILDCARD);
     launcher_ = launcher_name(everybody);

@@ -1,4 +1,5 @@
-// Any launcher that speaks PMIx: `grapnel run`, Open MPI's mpirun, prterun, srun --mpi=pmix.
+// Any launcher with PMIx: `grapnel run`, Open MPI's mpirun, prterun, srun --mpi=pmix.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "launch/status_socket.hpp"
 
 #include <fmt/format.h>
@@ -17,11 +18,10 @@
 namespace grapnel::launch {
 namespace {
 
-// A process that connects and sends nothing holds the watcher so long. Less than a time slice or two of a busy machine
-// would drop requests that are about to be sent.
-constexpr std::uint64_t kRequest_ns = 200 * base::kMillisecond_ns;
+// A process that connects and sends nothing holds the watcher so long.
+constexpr std::uint64_t kRequest_ns = 50 * base::kMillisecond_ns;
 constexpr std::uint64_t kAnswer_ns = 200 * base::kMillisecond_ns;
-constexpr int kMostAtOnce = 4;  // then the watcher looks at its other news
+constexpr int kMostAtOnce = 16;  // then the watcher looks at its other news
 
 std::optional<std::uint32_t> reporter_in(const Bytes& request) {
   std::uint32_t rank = 0;
@@ -35,12 +35,12 @@ std::optional<std::uint32_t> reporter_in(const Bytes& request) {
 std::uint64_t status_tag(std::uint64_t job_secret) { return base::Random(job_secret).next() >> 32; }
 
 Result<std::unique_ptr<StatusSocket>> StatusSocket::open(std::uint64_t job_secret, Rank rank) {
-  auto listener = os::Listener::listen(fmt::format("{}{:08x}-{}-{}-{:016x}", kStatusPrefix, status_tag(job_secret),
-                                                   index(rank), ::getpid(), os::random_u64()));
-  if (!listener) return listener.status();
+  GRAPNEL_ASSIGN_OR_RETURN(
+      auto listener, os::Listener::listen(fmt::format("{}{:08x}-{}-{}-{:016x}", kStatusPrefix, status_tag(job_secret),
+                                                      index(rank), ::getpid(), os::random_u64())));
   os::Descriptor wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake.valid()) return Status(Code::system, fmt::format("creating an eventfd failed (errno {})", errno));
-  return std::unique_ptr<StatusSocket>(new StatusSocket(*std::move(listener), std::move(wake)));
+  return std::unique_ptr<StatusSocket>(new StatusSocket(std::move(listener), std::move(wake)));
 }
 
 StatusSocket::StatusSocket(os::Listener listener, os::Descriptor wake)

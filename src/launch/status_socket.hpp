@@ -7,6 +7,7 @@
 //
 // Threads: `serve`, `look` and `sleep_ms`: the watcher; `use` and `ask_for_report`: any, the latter also in a signal
 // handler.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>
@@ -29,7 +30,7 @@ inline constexpr std::byte kAsk{'s'};
 /// A request of a report that covers every wait that has begun by now. The number of the rank that reports follows.
 inline constexpr std::byte kAskAndCover{'w'};
 
-/// Names a job in its sockets' names; tells nothing of the secret that matters to another user.
+/// Names a job in its sockets' names; reveals nothing of the secret that matters to another user.
 std::uint64_t status_tag(std::uint64_t job_secret);
 
 /// What the layers above do. All of it runs in the watcher thread.

@@ -1,22 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "locks/lock_set.hpp"
 
 #include <algorithm>
 
 namespace grapnel::locks {
 
-Set::Set(launch::Launch& launch, progress::Waiting& waiting, progress::Client* client, progress::Server* server,
-         std::uint32_t number, int count, const LockOptions& options)
+Set::Set(const LockEnvironment& environment, std::uint64_t number, std::shared_ptr<const launch::Group> group,
+         int count, const LockOptions& options)
     : number_(number),
-      ranks_(static_cast<std::size_t>(launch.size())),
-      ground_(launch, waiting, client, server, number, count, options),
-      algorithm_(make_algorithm(options.kind, ground_)),
+      members_(group->size()),
+      first_(index(group->members.front())),
+      is_run_(index(group->members.back()) - first_ + 1 == members_),
+      context_(environment, number, std::move(group), count, options),
+      algorithm_(make_algorithm(options.kind, context_)),
       carries_(options.payload_bytes != 0),
-      in_node_(ground_.one_node && !carries_ ? dynamic_cast<Cohort*>(algorithm_.get()) : nullptr) {
-  ground_.speak_for(*algorithm_);
+      in_node_(context_.one_node && is_run_ && !carries_ ? dynamic_cast<Cohort*>(algorithm_.get()) : nullptr) {
+  context_.speak_for(*algorithm_);
 }
 
 LockCounts Set::counts() const {
-  const Statistics& s = ground_.statistics;
+  const Statistics& s = context_.statistics;
   LockCounts counts{s.acquisitions.value(),
                     s.local_hand_offs.value(),
                     s.remote_hand_offs.value(),
@@ -28,22 +31,25 @@ LockCounts Set::counts() const {
   return counts;
 }
 
-void Set::place(const std::vector<void*>& parts) {
-  ground_.memory.place(parts);
+void Set::place(void* block) {
+  context_.memory.place(block);
   algorithm_->use_memory();
-  mine_ = ground_.memory.my_holds();
-  usable_ = static_cast<std::uint32_t>(ground_.count);
+  mine_ = context_.memory.my_holds();
+  usable_ = static_cast<std::uint32_t>(context_.count);
 }
 
 // ---- names and misuse
 
 Status Set::bad_name(int lock_index, Rank home) const {
   if (usable_ == 0) return Status(Code::invalid_argument, "this set of locks was destroyed");
-  if (lock_index < 0 || lock_index >= ground_.count) {
+  if (lock_index < 0 || lock_index >= context_.count) {
     return Status(Code::invalid_argument,
-                  fmt::format("lock {} does not exist (there are {})", lock_index, ground_.count));
+                  fmt::format("lock {} does not exist (there are {})", lock_index, context_.count));
   }
-  return Status(Code::invalid_argument, fmt::format("lock: rank {} is outside the job", static_cast<int>(home)));
+  const bool in_job = index(home) < static_cast<std::size_t>(context_.launch.size());
+  return Status(Code::invalid_argument,
+                fmt::format("lock: rank {} is {}", static_cast<int>(home),
+                            in_job ? "no member of the group of the set of locks" : "outside the job"));
 }
 
 Status Set::check(const LockId& lock, const Ask& ask) const {
@@ -51,11 +57,11 @@ Status Set::check(const LockId& lock, const Ask& ask) const {
     return Status(Code::unavailable,
                   fmt::format("lock {} of rank {} is a {} lock, which has no shared mode; create the set with "
                               "LockKind::reader_writer",
-                              lock.index, index(lock.home), to_string(ground_.options.kind)));
+                              lock.index, index(lock.home), to_string(context_.options.kind)));
   }
-  if (ask.payload.size() <= ground_.options.payload_bytes) return {};
+  if (ask.payload.size() <= context_.options.payload_bytes) return {};
   return Status(Code::invalid_argument, fmt::format("a payload of {} bytes; the set was created for {}",
-                                                    ask.payload.size(), ground_.options.payload_bytes));
+                                                    ask.payload.size(), context_.options.payload_bytes));
 }
 
 Status Set::claim(const LockId& lock) {
@@ -73,7 +79,7 @@ progress::WaitSubject Set::subject_of(const LockId& lock) const {
 
 bool Set::any_taken() const {
   // relaxed: a thread that still uses the set while it is destroyed is a mistake that this need not find.
-  return std::any_of(mine_, mine_ + ground_.memory.lock_count(),
+  return std::any_of(mine_, mine_ + context_.memory.lock_count(),
                      [](const auto& mine) { return mine.load(std::memory_order_relaxed) != Hold::none; });
 }
 
@@ -90,11 +96,12 @@ bool Set::take_now(int lock_index, Rank home) {
 }
 
 Status Set::acquire_otherwise(int lock_index, Rank home) {
-  if (in_node_ != nullptr && exists(lock_index, home)) return acquire_in_line(lock_at(lock_index, home));
+  const std::size_t place = place_of(home);
+  if (in_node_ != nullptr && exists(lock_index, place)) return acquire_in_line(lock_at(lock_index, place));
   return take_now(lock_index, home) ? Status() : acquire(lock_index, home, {}, nullptr);
 }
 
-// The default kind in a job of one node, and somebody has it.
+// The default kind in a job of one node, and it is held.
 Status Set::acquire_in_line(const LockId& lock) {
   Acquisition a;
   a.lock = lock;
@@ -110,8 +117,8 @@ Status Set::acquire_in_line(const LockId& lock) {
   }
   if (in_node_->wait_shortly_in_node(a)) {
     note_taken(lock.ordinal);
-    ground_.statistics.local_hand_offs.add(1);
-    ground_.statistics.count_wait(0);  // no clock was read for it
+    context_.statistics.local_hand_offs.add(1);
+    context_.statistics.count_wait(0);  // no clock was read for it
     return {};
   }
   if (Status waited = wait(a, progress::Waiting::kForever); !waited.ok()) {
@@ -151,13 +158,13 @@ Status Set::acquire(int lock_index, Rank home, const Ask& ask, Bytes* received) 
 Status Set::wait(Acquisition& a, std::uint64_t timeout_ns) {
   const auto about = [&] { return subject_of(a.lock); };
   const progress::WaitScope scope(about, true);
-  const std::uint64_t start_ns = ground_.waiting.host().now_ns();
+  const std::uint64_t start_ns = context_.waiting.host().now_ns();
   const bool ends = timeout_ns < progress::Waiting::kForever - start_ns;
   Status waited = algorithm_->advance(a, ends ? start_ns + timeout_ns : progress::Waiting::kForever);
   if (waited.code() == Code::timed_out) {
     if (Status left = algorithm_->give_up(a); !left.ok()) return tell_death(a, left);
     if (!a.done) {
-      ground_.statistics.gave_up.add(1);
+      context_.statistics.gave_up.add(1);
       return Status(Code::timed_out, fmt::format("lock {} of rank {} was not free within {} ns", a.lock.index,
                                                  index(a.lock.home), timeout_ns));
     }
@@ -168,16 +175,16 @@ Status Set::wait(Acquisition& a, std::uint64_t timeout_ns) {
   return {};
 }
 
-// Not the clock itself: who has just been handed the lock would read it while the others wait.
+// Not the clock itself: the new holder would read it while the others wait.
 void Set::count_wait(std::uint64_t since_ns) {
-  const std::uint64_t looked_ns = ground_.waiting.looked_ns();
-  ground_.statistics.count_wait(looked_ns > since_ns ? looked_ns - since_ns : 0);
+  const std::uint64_t looked_ns = context_.waiting.looked_ns();
+  context_.statistics.count_wait(looked_ns > since_ns ? looked_ns - since_ns : 0);
 }
 
 void Set::got(Acquisition& a, Bytes* received) {
   // relaxed: as on the fast path.
   mine_[a.lock.ordinal].store(a.shared ? Hold::shared : Hold::held, std::memory_order_relaxed);
-  Statistics& statistics = ground_.statistics;
+  Statistics& statistics = context_.statistics;
   statistics.acquisitions.add(1);
   if (a.came == Came::from_this_node) statistics.local_hand_offs.add(1);
   if (a.came == Came::from_elsewhere) statistics.remote_hand_offs.add(1);
@@ -195,7 +202,7 @@ Result<bool> Set::attempt(int lock_index, Rank home, const Ask& ask, Bytes* rece
   }
   drop_claim(a.lock.ordinal);
   if (!tried.ok()) return tell_death(a, tried);
-  ground_.statistics.gave_up.add(1);
+  context_.statistics.gave_up.add(1);
   return false;
 }
 
@@ -234,26 +241,12 @@ Status Set::finish(Acquisition& a, Bytes* received) {
   return {};
 }
 
-Result<bool> Set::finish_within(Acquisition& a, std::uint64_t timeout_ns, Bytes* received) {
-  GRAPNEL_TRY(check_started(a));
-  if (a.done) return finish_until(a, 0, received);
-  const std::uint64_t now_ns = ground_.waiting.host().now_ns();
-  if (a.waits_since_ns == 0) a.waits_since_ns = now_ns;
-  auto over = finish_until(a, now_ns + timeout_ns, received);
-  if (over.ok() && *over) count_wait(a.waits_since_ns);
-  return over;
-}
-
 Result<bool> Set::test(Acquisition& a, Bytes* received) {
   GRAPNEL_TRY(check_started(a));
-  return finish_until(a, 0, received);
-}
-
-Result<bool> Set::finish_until(Acquisition& a, std::uint64_t until_ns, Bytes* received) {
   if (!a.done) {
     const auto about = [&] { return subject_of(a.lock); };
     const progress::WaitScope scope(about);
-    const Status looked = algorithm_->advance(a, until_ns);
+    const Status looked = algorithm_->advance(a, 0);
     if (looked.code() == Code::timed_out) return false;
     if (!looked.ok()) return tell_death(a, looked);
   }
@@ -281,7 +274,7 @@ Status Set::release(int lock_index, Rank home, bool shared, ByteView payload) {
     return Status(Code::invalid_argument, fmt::format("lock {} of rank {} is not held{} by the caller", lock_index,
                                                       index(home), shared ? " shared" : ""));
   }
-  if (payload.size() > ground_.options.payload_bytes) return check(lock, {.payload = payload});
+  if (payload.size() > context_.options.payload_bytes) return check(lock, {.payload = payload});
   Status released = algorithm_->release(lock, shared, payload);
   drop_claim(lock.ordinal);  // after: a thread of this rank that asks for it then finds the words of its place at rest
   return released;
@@ -319,13 +312,13 @@ bool Set::hear(const LockBody& body, ByteView payload, const Speaker& from) {
   LockId lock;
   if (!name(body.index, Rank(body.home), lock) || payload.size() > kMostLockPayload) return false;
   if (body.verb == Verb::died) return hear_of_death(lock, body, from);
-  if (is_for_home(body.verb) && !ground_.at_home(lock)) return false;
+  if (is_for_home(body.verb) && !context_.at_home(lock)) return false;
   return algorithm_->hear(lock, body, payload, from);
 }
 
 progress::Outcome Set::answer(const LockBody& body, ByteView payload, progress::Request& request) {
   LockId lock;
-  const bool sound = name(body.index, Rank(body.home), lock) && ground_.at_home(lock);
+  const bool sound = name(body.index, Rank(body.home), lock) && context_.at_home(lock);
   return sound ? algorithm_->answer(lock, body, payload, request) : progress::Outcome::refused;
 }
 

@@ -1,8 +1,14 @@
-// A set of locks (its algorithms: locks/): `count` at home in every rank, of one kind. What every lock has in common is
-// here: the names are checked, misuse is found, waiting is timed, and a death is told with the lock's name.
+// A set of locks (its algorithms: locks/kinds): `count` at home in every member of a group, of one kind. What every
+// lock has in common is here: the names are checked, misuse is found, waiting is timed, and a death is reported with
+// the lock's name.
+//
+// A set's number is the same in all processes that know it: the group's first member, and how many sets that one had
+// begun as first member. It is never used again. The server of a node whose leader is no member has a Set of its own,
+// which answers and reports and acquires nothing.
 //
 // A lock belongs to the rank, not to the thread: a second acquisition by the same rank, while it holds the lock or
 // waits for it, is an error. Threads: any.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>
@@ -13,7 +19,7 @@
 
 #include "locks/kinds/algorithm.hpp"
 #include "locks/kinds/cohort.hpp"
-#include "locks/kinds/ground.hpp"
+#include "locks/kinds/lock_context.hpp"
 
 namespace grapnel::locks {
 
@@ -26,25 +32,31 @@ struct Ask {
 
 /// A lock that a rank holds, for reports.
 struct HeldLock {
-  std::uint32_t set = 0;
+  std::uint64_t set = 0;
   std::int32_t index = 0, home = 0;
   std::uint32_t shared = 0;
 };
 
 class Set {
  public:
-  Set(launch::Launch& launch, progress::Waiting& waiting, progress::Client* client, progress::Server* server,
-      std::uint32_t number, int count, const LockOptions& options);
+  Set(const LockEnvironment& environment, std::uint64_t number, std::shared_ptr<const launch::Group> group, int count,
+      const LockOptions& options);
 
-  std::uint32_t number() const { return number_; }
-  const LockOptions& options() const { return ground_.options; }
+  std::uint64_t number() const { return number_; }
+  const LockOptions& options() const { return context_.options; }
+  const launch::Group& group() const { return *context_.group; }
+  int count() const { return context_.count; }
+  const LockMemory& memory() const { return context_.memory; }
+  /// A member on a node whose leader is none: the node's server has a Set of its own.
+  bool leader_is_outside() const { return !context_.one_node && !group().contains(leader()); }
   /// Of this rank and, where it leads its node, the node's server.
   LockCounts counts() const;
 
-  std::size_t bytes_here() const { return ground_.memory.bytes_here(); }
-  void place(const std::vector<void*>& parts);
-  /// The memory goes: from now on there are no locks.
+  /// The set has its memory: from now on there are locks.
+  void place(void* block);
+  /// The memory will be freed: from now on there are no locks.
   void close() { usable_ = 0; }
+  bool is_closed() const { return usable_ == 0; }
 
   /// `acquire` without an end and without payloads, and its release. Their fast paths are inline and make no call:
   /// registers that a call saves would be stores between the atomic that takes the lock and the one that frees it, and
@@ -55,7 +67,8 @@ class Set {
   Status release(int lock_index, Rank home) {
     return release_in_node(lock_index, home) ? Status() : release_otherwise(lock_index, home);
   }
-  /// Takes it if that needs no message and no waiting. False: not, or the caller is wrong; `acquire` or `start` tells.
+  /// Takes it if that needs no message and no waiting. False: not, or the caller is wrong; `acquire` or `start` answers
+  /// which.
   bool acquire_at_once(int lock_index, Rank home) {
     return in_node_ != nullptr ? take_in_node(lock_index, home) : take_now(lock_index, home);
   }
@@ -65,12 +78,10 @@ class Set {
   Status acquire(int lock_index, Rank home, const Ask& ask, Bytes* received);
   /// Whether it was free. One round trip at most.
   Result<bool> attempt(int lock_index, Rank home, const Ask& ask, Bytes* received);
-  /// Takes a place and returns; `finish` waits, `finish_within` for about so long at most, `test` looks. What was
-  /// started must be finished, once and by the set that started it; else they answer invalid_argument. False: not yet;
-  /// it may be asked again.
+  /// Takes a place and returns; `finish` waits, `test` looks (false: not yet; it may be asked again). An acquisition
+  /// that was started must be finished, once and by the set that started it; else they answer invalid_argument.
   Result<std::shared_ptr<Acquisition>> start(int lock_index, Rank home, const Ask& ask);
   Status finish(Acquisition& a, Bytes* received);
-  Result<bool> finish_within(Acquisition& a, std::uint64_t timeout_ns, Bytes* received = nullptr);
   Result<bool> test(Acquisition& a, Bytes* received);
 
   /// Never waits for another rank. Errors: invalid_argument (not held in that mode; payload too large), peer_dead.
@@ -83,27 +94,33 @@ class Set {
   /// thread.
   std::size_t add_held(std::vector<HeldLock>& held, std::size_t most) const;
 
-  /// Tells of every lock that the dead rank holds as far as this node knows, and who waits for it; the other nodes tell
-  /// who waits there. The server's thread knows the queues of its homes, too.
+  /// Reports every lock that the dead rank holds as far as this node knows, with its waiters; the other nodes report
+  /// theirs. The server's thread knows the queues of its homes, too.
   void tell_what_is_held_by(Rank dead, bool as_server);
 
   bool hear(const LockBody& body, ByteView payload, const Speaker& from);
   progress::Outcome answer(const LockBody& body, ByteView payload, progress::Request& request);
 
  private:
-  bool exists(int lock_index, Rank home) const {
-    return static_cast<std::uint32_t>(lock_index) < usable_ && index(home) < ranks_;
+  Rank leader() const { return context_.launch.nodes().leader(context_.my_node); }
+  /// A home's place in the group; at least `members_` where it is no member. The short way is the fast path's.
+  std::size_t place_in_run(Rank home) const { return index(home) - first_; }
+  std::size_t place_of(Rank home) const { return is_run_ ? place_in_run(home) : group().index_of(home); }
+  bool exists(int lock_index, std::size_t home) const {
+    return static_cast<std::uint32_t>(lock_index) < usable_ && home < members_;
   }
-  std::size_t ordinal_of(int lock_index, Rank home) const {
-    return index(home) * static_cast<std::size_t>(ground_.count) + static_cast<std::size_t>(lock_index);
+  std::size_t ordinal_of(int lock_index, std::size_t home) const {
+    return home * static_cast<std::size_t>(context_.count) + static_cast<std::size_t>(lock_index);
   }
   bool name(int lock_index, Rank home, LockId& lock) const {
-    if (!exists(lock_index, home)) return false;
-    lock = lock_at(lock_index, home);
+    const std::size_t place = place_of(home);
+    if (!exists(lock_index, place)) return false;
+    lock = lock_at(lock_index, place);
     return true;
   }
-  LockId lock_at(int lock_index, Rank home) const {
-    return {home, lock_index, ordinal_of(lock_index, home), ground_.memory.home_words(home, lock_index)};
+  LockId lock_at(int lock_index, std::size_t home) const {
+    return {group().members[home], lock_index, ordinal_of(lock_index, home),
+            context_.memory.home_words(home, lock_index)};
   }
   Status bad_name(int lock_index, Rank home) const;
   progress::WaitSubject subject_of(const LockId& lock) const;
@@ -118,27 +135,32 @@ class Set {
   void drop_claim(std::size_t ordinal) { mine_[ordinal].store(Hold::none, std::memory_order_release); }
   void note_taken(std::size_t ordinal) {
     mine_[ordinal].store(Hold::held, std::memory_order_relaxed);  // read by this rank only, and after a death
-    ground_.statistics.acquisitions.add(1);
+    context_.statistics.acquisitions.add(1);
   }
 
-  // The default kind in a job of one node, where one compare-and-swap is all.
+  // The default kind where all members are of this node, and one compare-and-swap is all.
   bool take_in_node(int lock_index, Rank home) {
-    if (in_node_ == nullptr || !exists(lock_index, home)) [[unlikely]]
+    const std::size_t place = place_in_run(home);
+    if (in_node_ == nullptr || !exists(lock_index, place)) [[unlikely]]
       return false;
-    const std::size_t ordinal = ordinal_of(lock_index, home);
+    const std::size_t ordinal = ordinal_of(lock_index, place);
     if (mine_[ordinal].load(std::memory_order_acquire) != Hold::none) return false;  // as in `claim`
-    if (!in_node_->take_in_node(ground_.memory.home_words(home, lock_index))) return false;
+    if (!in_node_->take_in_node(words_in_node(lock_index, place))) return false;
     note_taken(ordinal);
     return true;
   }
   bool release_in_node(int lock_index, Rank home) {
-    if (in_node_ == nullptr || !exists(lock_index, home)) [[unlikely]]
+    const std::size_t place = place_in_run(home);
+    if (in_node_ == nullptr || !exists(lock_index, place)) [[unlikely]]
       return false;
-    const std::size_t ordinal = ordinal_of(lock_index, home);
+    const std::size_t ordinal = ordinal_of(lock_index, place);
     if (mine_[ordinal].load(std::memory_order_relaxed) != Hold::held) return false;  // its own store
-    if (!in_node_->release_in_node(ground_.memory.home_words(home, lock_index), ordinal)) return false;
+    if (!in_node_->release_in_node(words_in_node(lock_index, place), ordinal)) return false;
     drop_claim(ordinal);
     return true;
+  }
+  std::byte* words_in_node(int lock_index, std::size_t home) const {
+    return context_.memory.home_words_in_node(home, lock_index);
   }
   // What needs no message and no waiting, of all kinds; then the rest.
   bool take_now(int lock_index, Rank home);
@@ -147,7 +169,6 @@ class Set {
   Status release_otherwise(int lock_index, Rank home);
 
   Status wait(Acquisition& a, std::uint64_t timeout_ns);
-  Result<bool> finish_until(Acquisition& a, std::uint64_t until_ns, Bytes* received);
   void count_wait(std::uint64_t since_ns);
 
   // lock_deaths.cpp
@@ -160,20 +181,22 @@ class Set {
   void let_other_nodes_tell(const LockId& lock, Rank dead, bool as_server, std::uint64_t until_ns);
   bool hear_of_death(const LockId& lock, const LockBody& body, const Speaker& from);
 
-  const std::uint32_t number_;
+  const std::uint64_t number_;
   std::uint32_t deaths_heard_ = 0;  ///< the server's thread only
-  const std::size_t ranks_;
-  Ground ground_;
+  const std::size_t members_, first_;
+  const bool is_run_;  ///< the members' ranks follow each other, from `first_`
+  LockContext context_;
   std::unique_ptr<Algorithm> algorithm_;
   const bool carries_;  ///< payloads
-  /// `algorithm_`, where it is a cohort in a job of one node without payloads.
+  /// `algorithm_`, where it is a cohort without payloads of members of one node, whose ranks are a run.
   Cohort* const in_node_;
   std::uint32_t usable_ = 0;  ///< the count, while the set has its memory
-  // By ordinal, in node memory. It finds misuse; what excludes is the algorithm.
+  // By ordinal, in the set's memory; null where this rank is no member. It finds misuse; what excludes is the
+  // algorithm.
   std::atomic<Hold>* mine_ = nullptr;
 };
 
 /// The algorithm of a kind. In a job of one node, where there is no server, `server_queue` is a ticket lock.
-std::unique_ptr<Algorithm> make_algorithm(LockKind kind, Ground& ground);
+std::unique_ptr<Algorithm> make_algorithm(LockKind kind, LockContext& ground);
 
 }  // namespace grapnel::locks

@@ -1,77 +1,95 @@
-// The locks of a job: sets of them, made and destroyed collectively, and the server's way to each.
+// The locks of a job: sets of them, made and destroyed by the members of a group, and the server's way to each.
 //
-// The algorithms are in locks/, one file each, behind locks/algorithm.hpp; docs/locks.md compares them.
+// The algorithms are in locks/kinds, one file each, behind algorithm.hpp; docs/locks.md compares them.
 // Threads: create and destroy collectively, one at a time per rank; everything of a set from any thread.
 // Source: thesis, chapter 5; mpi2-passive, sections 3 to 6.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <map>
 #include <memory>
-#include <shared_mutex>
+#include <string>
 #include <vector>
 
-#include "base/config.hpp"
+#include "base/mutex.hpp"
+#include "core/service.hpp"
+#include "exchange/exchange.hpp"
 #include "grapnel/lock.hpp"
 #include "grapnel/status.hpp"
+#include "launch/group.hpp"
 #include "launch/launch.hpp"
-#include "progress/client.hpp"
+#include "locks/kinds/lock_context.hpp"
+#include "locks/settings.hpp"
 #include "progress/server.hpp"
-#include "progress/waiting.hpp"
+#include "segment/segment.hpp"
 
 namespace grapnel::locks {
 
 class Set;
 struct HeldLock;
-struct LockBody;
+struct LockSetBody;
 
 inline constexpr std::size_t kLockKinds = 9;  ///< by LockKind
 
 void add(LockCounts& sum, const LockCounts& one);
 
-class Locks {
+extern const core::ServiceType kService;
+
+class Locks final : public core::Service {
  public:
-  /// `client` is null in a job of one node, `server` where this rank does not lead its node.
-  Locks(const base::Config& config, launch::Launch& launch, progress::Waiting& waiting, progress::Client* client,
-        progress::Server* server);
-  ~Locks();
+  explicit Locks(core::Core& core);
+  ~Locks() override;
 
-  /// Before the server starts.
-  void add_handlers(progress::Server& server);
+  // create.cpp
+  /// Collective over the group: a set with `count` locks at home in each member; `standard` and zero times are replaced
+  /// by the settings'. Every member gets the same answer. Errors: invalid_argument (the arguments; the members' count,
+  /// kind, payload_bytes or lines differ), no_memory, peer_dead. Cost: five exchanges, and on a node whose leader is no
+  /// member a request to its server.
+  Result<std::shared_ptr<Set>> create(std::shared_ptr<const launch::Group> group, int count, LockOptions options);
+  /// Collective over the set's group. Errors, at all members: invalid_argument while a rank holds or has asked for one
+  /// of its locks; peer_dead. Cost: three exchanges, and as above.
+  Status destroy(Set& set);
 
-  /// A new set, not yet to be used: it needs its memory (Set::bytes_here, Set::place), then `open`, then all ranks.
-  /// Every rank calls it for every set, in the same order. Errors: invalid_argument.
-  Result<std::shared_ptr<Set>> prepare(int count, LockOptions options);
-  void open(std::shared_ptr<Set> set);
-  /// Nobody uses the set any more; late messages to it are ignored.
-  void close(Set& set);
-
-  /// A rank of this node died: its locks are told, by one process of the node. Any thread.
-  void after_death(Rank dead);
+  /// A rank of this node died: one process of the node reports its locks. Any thread.
+  void after_death(Rank dead) override;
 
   /// The locks that this rank holds, `most` of them at most; `more`: how many it holds besides. Any thread.
   std::vector<HeldLock> held(std::size_t most, std::size_t& more) const;
 
+  /// A line and a histogram of waiting times for each kind that some rank used.
+  Result<std::string> report(const core::Gather& gather) override;
   /// Of this rank, by kind; closed sets included.
   std::vector<LockCounts> counts() const;
 
  private:
-  std::shared_ptr<Set> find(std::uint32_t number) const;
-  /// The server's look for a death; once it tells what it knows of the locks that the dead rank held.
+  void add_handlers(progress::Server& server);
+  std::shared_ptr<Set> find(std::uint64_t number) const GRAPNEL_REQUIRES_SHARED(mutex_);
+  /// The server's look for a death; after one it reports the locks that the dead rank held.
   bool look_for_death();
   void tell_locks_of(Rank dead, bool as_server);
   progress::Outcome on_ask(progress::Request& request);
   progress::Outcome on_tell(progress::Request& request);
 
-  const base::Config& config_;
+  // create.cpp
+  Status with_settings(int count, LockOptions& options) const;
+  std::uint64_t next_number();
+  Status begin(const std::shared_ptr<Set>& set);
+  Status tell_server(const Set& set, bool ends);
+  progress::Outcome on_set(progress::Request& request);
+  std::shared_ptr<Set> set_of(const LockSetBody& body, std::shared_ptr<const launch::Group> group) const;
+  void open(std::shared_ptr<Set> set);
+  /// No rank uses the set any more; late messages to it are ignored.
+  void close(Set& set);
+
+  const Settings settings_;
   launch::Launch& launch_;
-  progress::Waiting& waiting_;
-  progress::Client* client_;
-  progress::Server* server_;
-  os::Word& told_;                   ///< in node memory: 1 once a process of the node has told of a death
-  std::uint32_t next_number_ = 1;    ///< alike in all ranks; never used again
-  mutable std::shared_mutex mutex_;  ///< of the next two
-  std::map<std::uint32_t, std::shared_ptr<Set>> sets_;
-  std::vector<LockCounts> closed_;
+  exchange::Exchange& exchange_;
+  segment::SegmentTable& segments_;
+  const LockEnvironment environment_;
+  std::uint32_t begun_ = 0;  ///< sets of groups whose first member this rank is
+  mutable base::SharedMutex mutex_;
+  std::map<std::uint64_t, std::shared_ptr<Set>> sets_ GRAPNEL_GUARDED_BY(mutex_);
+  std::vector<LockCounts> closed_ GRAPNEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace grapnel::locks

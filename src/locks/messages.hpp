@@ -3,7 +3,9 @@
 //   body := LockBody payload        payload: the user's opaque bytes, kMostLockPayload at most
 //
 // `kLockAskHandler` is answered (with a LockBody and maybe a payload), at once or when the lock is granted;
-// `kLockTellHandler` is one-way, from a rank or from another node's server.
+// `kLockTellHandler` is one-way, from a rank or from another node's server. `kLockSetHandler` (LockSetBody, and a bit
+// per rank of the job, set for members) is a rank's request to its own server.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
@@ -16,16 +18,17 @@ namespace grapnel::locks {
 
 inline constexpr progress::HandlerId kLockAskHandler = 34;
 inline constexpr progress::HandlerId kLockTellHandler = 35;
+inline constexpr progress::HandlerId kLockSetHandler = 36;
 
 enum class Verb : std::uint16_t {
   // asked of the home
-  enqueue,  ///< queues `me`; the answer says who is before it
-  attempt,  ///< takes the lock if it is free; the answer says whether
+  enqueue,  ///< queues `me`; the answer names the place before it
+  attempt,  ///< takes the lock if it is free; the answer: whether
   compare,  ///< replaces the word `other` by `me`; the answer's `other` is the old one
   cancel,   ///< takes `me` out of the queue; the answer's `other` is 0 where it was not there any more
   read,     ///< the answer's `value` is the ticket that is served
   // told
-  link,         ///< to the server of `other`: `me` stands behind it
+  link,         ///< to the server of `other`: `me` is behind it
   grant,        ///< to the server of `me`: the lock is yours; `other` (a chain's) held it last
   free,         ///< to the home: `me` has released and knows no successor
   look,         ///< to the home: a ticket is served that somebody remote may hold
@@ -39,17 +42,32 @@ enum class Verb : std::uint16_t {
 };
 
 struct LockBody {
+  std::uint64_t set = 0;  ///< its number (lock_set.hpp)
   Verb verb{};
   std::uint16_t flag = 0;
-  std::uint32_t set = 0;
   std::int32_t home = 0;
   std::int32_t index = 0;
+  std::uint32_t unused = 0;
   std::uint64_t me = 0;
   std::uint64_t other = 0;
   std::uint64_t value = 0;
 };
 
-static_assert(std::has_unique_object_representations_v<LockBody>, "it travels: no byte that nobody writes");
+/// There is (or no longer is) a set of which the node's leader is no member: its server answers for it all the same.
+struct LockSetBody {
+  std::uint64_t set = 0;
+  std::uint64_t block = 0;  ///< the node's block (lock_memory.hpp): its address
+  std::uint64_t payload_bytes = 0;
+  std::uint64_t lines = 0;
+  std::uint32_t kind = 0;
+  std::int32_t count = 0;
+  std::uint32_t ends = 0;
+  std::uint32_t unused = 0;
+};
+
+static_assert(std::has_unique_object_representations_v<LockBody> &&
+                  std::has_unique_object_representations_v<LockSetBody>,
+              "they travel: no byte is left unwritten");
 static_assert(sizeof(LockBody) + kMostLockPayload <= progress::kMaxBodyBytes);
 
 }  // namespace grapnel::locks

@@ -1,4 +1,5 @@
 // Whether this process's MPI can carry a job.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include "launch/launcher_signs.hpp"

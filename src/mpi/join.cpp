@@ -3,6 +3,7 @@
 // The node's connections (launch/internal/liveness.hpp) show a death on this node, the transport and MPI's launcher one
 // elsewhere; the launcher ends the job. The launcher's own end is the end of its process
 // (launch/launcher_process.hpp): MPI does not notice it in a rank that calls nothing of it.
+// SPDX-License-Identifier: Apache-2.0
 #include "mpi/join.hpp"
 
 #include <fmt/format.h>
@@ -28,7 +29,7 @@ bool mpi_lives() {
   return initialized != 0 && finalized == 0;
 }
 
-// "Open MPI v4.1.4", "MPICH Version: 4.0.2": what stands before the details.
+// "Open MPI v4.1.4", "MPICH Version: 4.0.2": the part before the details.
 std::string library_name() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = {};
   int length = 0;
@@ -67,9 +68,8 @@ class MpiLaunch final : public launch::NodeLaunch {
     GRAPNEL_TRY(store_.open(comm));
     library_ = library_name();
     GRAPNEL_TRY(meet(config, static_cast<Rank>(store_.rank()), store_.size()));
-    auto kept_open = launch::KeptOpen::exchange(*this);
-    if (!kept_open) return kept_open.status();
-    kept_open_ = std::move(*kept_open);
+    GRAPNEL_ASSIGN_OR_RETURN(auto kept_open, launch::KeptOpen::exchange(*this));
+    kept_open_ = std::move(kept_open);
     // For a program that this rank starts and that does not call MPI. MPI itself knows its ranks: no claim, no error.
     // After the exchange: a copy of PMI_FD that is closed ends the claim.
     static_cast<void>(claim_.take(launch::LauncherSigns::now()));
@@ -102,7 +102,7 @@ class MpiLaunch final : public launch::NodeLaunch {
   Status finalize() override {
     if (!liveness_) return {};
     liveness_->say_goodbye();
-    // The watcher stays until everybody is here: a death before that must still end the job.
+    // The watcher stays until all ranks are here: a death before that must still end the job.
     if (mpi_lives()) GRAPNEL_TRY(fence());
     liveness_.reset();
     claim_.release();
@@ -111,7 +111,7 @@ class MpiLaunch final : public launch::NodeLaunch {
   }
 
  private:
-  /// Ends the job with `line` as its message, or silently where it is empty: then another rank speaks.
+  /// Ends the job with `line` as its message, or silently where it is empty: then another rank prints.
   [[noreturn]] void end_job(int exit_code, const std::string& line) {
     if (line.empty()) ::_exit(exit_code);
     launch::tell(line + "; the job ends");

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "mpi/status.hpp"
 
 #include <fmt/format.h>
 #include <mpi.h>
 
-#include <string>
+#include "base/check.hpp"
 
 namespace grapnel::mpi {
 
@@ -18,6 +19,7 @@ Status status_of(int code) {
 }
 
 Status failure(const char* what, int code) {
+  GRAPNEL_ASSERT(code != MPI_SUCCESS, "{} has not failed", what);
   return {Code::system, fmt::format("{}: {}", what, status_of(code).message())};
 }
 

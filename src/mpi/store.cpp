@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "mpi/store.hpp"
 
 #include <fmt/format.h>
@@ -97,7 +98,7 @@ Status Store::exchange_sizes(Round& round, os::Host& host, const std::function<S
     round.begin_of.push_back(static_cast<int>(std::min(sum, kMost)));
     sum += static_cast<std::size_t>(bytes);
   }
-  // Everybody computes the same sum, so everybody stops here.
+  // All ranks compute the same sum, so all stop here.
   if (sum >= kMost) {
     return Status(Code::refused, fmt::format("{} bytes were published for one fence; MPI counts up to {}", sum, kMost));
   }
@@ -106,7 +107,7 @@ Status Store::exchange_sizes(Round& round, os::Host& host, const std::function<S
 }
 
 Status Store::exchange_values(Round& round, os::Host& host, const std::function<Status()>& health) {
-  if (round.all.empty()) return {};  // nobody published: the exchange of sizes was the fence
+  if (round.all.empty()) return {};  // no rank published: the exchange of sizes was the fence
   MPI_Request request = MPI_REQUEST_NULL;
   const int code = MPI_Iallgatherv(round.mine.data(), round.my_bytes, MPI_BYTE, round.all.data(), round.bytes_of.data(),
                                    round.begin_of.data(), MPI_BYTE, comm_, &request);

@@ -2,6 +2,7 @@
 //
 // Waits for MPI by MPI_Test with growing pauses, so that a death ends them and more ranks than cores do not spin.
 // Threads: one, the one that calls MPI.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <mpi.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "mpi/wait.hpp"
 
 #include "mpi/status.hpp"
@@ -18,7 +19,7 @@ constexpr std::int64_t kLong_bytes = std::int64_t{64} << 10;
 // Between two spins: they find what is near, and that is over after the first of them.
 constexpr int kNapsInARow = 16;
 
-/// A request of MPI's as a worker. Nobody wakes who sleeps: MPI's messages arrive by its own ways.
+/// A request of MPI's as a worker. No message wakes a sleeper: MPI's messages arrive by its own ways.
 class MpiWorker {
  public:
   MpiWorker(os::Host& host, MPI_Request& request, MPI_Status* status)
@@ -55,6 +56,14 @@ class MpiWorker {
   std::uint64_t nap_ns_ = kFirstNap_ns, napped_ns_ = 0;
 };
 
+bool may_enter() {
+  int level = MPI_THREAD_SINGLE, main_thread = 0;
+  MPI_Query_thread(&level);
+  if (level == MPI_THREAD_MULTIPLE) return true;
+  MPI_Is_thread_main(&main_thread);
+  return level != MPI_THREAD_SERIALIZED && main_thread != 0;
+}
+
 }  // namespace
 
 Status wait_for(progress::Waiting* waiting, MPI_Request request, std::int64_t bytes, MPI_Status* status) {
@@ -66,15 +75,8 @@ Status wait_for(progress::Waiting* waiting, MPI_Request request, std::int64_t by
   return status_of(worker.answer());
 }
 
-bool may_enter() {
-  int level = MPI_THREAD_SINGLE, main_thread = 0;
-  MPI_Query_thread(&level);
-  if (level == MPI_THREAD_MULTIPLE) return true;
-  MPI_Is_thread_main(&main_thread);
-  return level != MPI_THREAD_SERIALIZED && main_thread != 0;
-}
-
 void let_progress(MPI_Comm comm) {
+  if (!may_enter()) return;
   int found = 0;
   MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, MPI_STATUS_IGNORE);
 }

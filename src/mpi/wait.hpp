@@ -1,4 +1,4 @@
-// Waiting beside MPI: for MPI's own requests by the core's wait policy, and for other ranks while MPI goes on.
+// Waiting beside MPI: for MPI's own requests by the core's wait policy, and for other ranks while MPI makes progress.
 //
 // MPI's blocking calls spin. Where more ranks than processors wait, the rank that has the next step to do gets no
 // processor until a spinner's time slice ends: a reduction of 8 bytes takes milliseconds. So operations are started
@@ -6,17 +6,16 @@
 // while it is called.
 //
 // A rank that waits in MPI also sends what MPI has kept back of earlier messages, and a program may count on that: the
-// other rank may be waiting for just such a message before it enters the barrier or gives the lock away. So a wait of
-// the core's for another rank is cut into pieces, between which MPI is called.
+// other rank may be waiting for just such a message before it enters the barrier or gives the lock away. So MPI is
+// called between the sleeps of a wait for another rank: progress::BetweenSleeps with `let_progress`.
 // Threads: one that may call MPI.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <mpi.h>
 
-#include <algorithm>
 #include <cstdint>
 
-#include "base/units.hpp"
 #include "grapnel/status.hpp"
 #include "progress/waiting.hpp"
 
@@ -28,23 +27,7 @@ namespace grapnel::mpi {
 Status wait_for(progress::Waiting* waiting, MPI_Request request, std::int64_t bytes,
                 MPI_Status* status = MPI_STATUS_IGNORE);
 
-/// Whether this thread may call MPI although its program called something else.
-bool may_enter();
-/// One look at what has arrived on `comm`: MPI moves what it has kept back. Where `may_enter`.
+/// MPI sends what it has kept back, if its thread level lets this thread call it although the program did not.
 void let_progress(MPI_Comm comm);
-
-/// Waits by `wait_within(ns)`, which waits for at most so long and returns a Result<bool>: whether it is over; between
-/// these MPI goes on. What MPI keeps back is rare and soon gone, so the pieces grow from 1 ms, to 16 ms at most: none
-/// is so long that the rest would never end. Errors: those of `wait_within`.
-template <typename WaitWithin>
-Status wait_in_pieces(MPI_Comm comm, WaitWithin wait_within) {
-  constexpr std::uint64_t kLongest_ns = 16 * base::kMillisecond_ns;
-  for (std::uint64_t piece_ns = base::kMillisecond_ns;; piece_ns = std::min(2 * piece_ns, kLongest_ns)) {
-    const Result<bool> over = wait_within(piece_ns);
-    if (!over) return over.status();
-    if (*over) return {};
-    if (may_enter()) let_progress(comm);
-  }
-}
 
 }  // namespace grapnel::mpi

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "os/address_pool.hpp"
 
 #include <fmt/format.h>
@@ -92,7 +93,7 @@ Status AddressPool::map(const Descriptor& file, std::uintptr_t address, std::siz
   GRAPNEL_TRY(check_range(address, bytes));
   struct stat properties {};
   if (::fstat(file.number(), &properties) != 0) return internal::system_error("looking at shared memory", errno);
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (const auto found = mapped_.find(address); found != mapped_.end()) {
     if (found->second.bytes == bytes && found->second.file == properties.st_ino) {
       ++found->second.users;
@@ -120,7 +121,7 @@ Status AddressPool::map(const Descriptor& file, std::uintptr_t address, std::siz
 }
 
 void AddressPool::unmap(std::uintptr_t address) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = mapped_.find(address);
   GRAPNEL_CHECK(found != mapped_.end(), "nothing is mapped at {:#x}", address);
   if (--found->second.users > 0) return;

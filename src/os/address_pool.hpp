@@ -1,16 +1,17 @@
 // A range of addresses, set aside at start, in which the ranks of a node map shared memory at the same address.
 //
 // The range is reserved with PROT_NONE and no memory behind it. The ranks of one process (simulated worlds) share one
-// pool object, so a mapping is counted and goes when its last user unmaps it. Any thread.
+// pool object, so a mapping is counted and ends when its last user unmaps it. Any thread.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 
+#include "base/mutex.hpp"
 #include "grapnel/status.hpp"
 #include "os/descriptor.hpp"
 
@@ -55,12 +56,12 @@ class AddressPool {
   };
   AddressPool(std::uintptr_t base, std::size_t bytes) : base_(base), bytes_(bytes) {}
   Status check_range(std::uintptr_t address, std::size_t bytes) const;
-  bool overlaps(std::uintptr_t address, std::size_t bytes) const;
+  bool overlaps(std::uintptr_t address, std::size_t bytes) const GRAPNEL_REQUIRES(mutex_);
 
   const std::uintptr_t base_;
   const std::size_t bytes_;
-  std::mutex mutex_;
-  std::map<std::uintptr_t, Mapped> mapped_;
+  base::Mutex mutex_;
+  std::map<std::uintptr_t, Mapped> mapped_ GRAPNEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace grapnel::os

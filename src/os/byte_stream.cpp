@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "os/byte_stream.hpp"
 
 #include <fmt/format.h>
@@ -38,11 +39,10 @@ Result<Descriptor> create_stream() {
 }
 
 Result<Descriptor> create_named_stream(const std::string& name) {
-  const auto address = internal::abstract_address(name);
-  if (!address) return address.status();
+  GRAPNEL_ASSIGN_OR_RETURN(const auto address, internal::abstract_address(name));
   auto socket = create_stream();
   if (!socket) return socket.status();
-  if (::bind(socket->number(), address->get(), address->bytes) != 0) {
+  if (::bind(socket->number(), address.get(), address.bytes) != 0) {
     if (errno == EADDRINUSE) return Status(Code::unavailable, "the name of a local socket is taken already");
     return internal::system_error("naming a local socket", errno);
   }
@@ -55,19 +55,17 @@ Status listen_on(const Descriptor& socket) {
 }
 
 Result<ConnectStep> try_connect(const Descriptor& socket, const std::string& name) {
-  const auto address = internal::abstract_address(name);
-  if (!address) return address.status();
-  while (::connect(socket.number(), address->get(), address->bytes) != 0) {
+  GRAPNEL_ASSIGN_OR_RETURN(const auto address, internal::abstract_address(name));
+  while (::connect(socket.number(), address.get(), address.bytes) != 0) {
     if (errno == EINTR) continue;
     if (errno == EAGAIN) return ConnectStep::busy;
     if (errno == ECONNREFUSED) return ConnectStep::refused;
     return internal::system_error("connecting to a process of this machine", errno);
   }
-  const auto peer = peer_of(socket);
-  if (!peer) return peer.status();
-  if (peer->uid == ::geteuid()) return ConnectStep::connected;
+  GRAPNEL_ASSIGN_OR_RETURN(const auto peer, peer_of(socket));
+  if (peer.uid == ::geteuid()) return ConnectStep::connected;
   return Status(Code::refused,
-                fmt::format("a local connection leads to a process of user {}, not {}", peer->uid, ::geteuid()));
+                fmt::format("a local connection leads to a process of user {}, not {}", peer.uid, ::geteuid()));
 }
 
 Result<Accepted> try_accept(const Descriptor& listener) {
@@ -88,11 +86,10 @@ Result<Accepted> try_accept(const Descriptor& listener) {
       default: return internal::system_error("accepting a local connection", errno);
     }
   }
-  const auto peer = peer_of(accepted.socket);
-  if (!peer) return peer.status();
-  accepted.process = peer->pid;
-  accepted.user = peer->uid;
-  accepted.step = peer->uid == ::geteuid() ? AcceptStep::accepted : AcceptStep::another_user;
+  GRAPNEL_ASSIGN_OR_RETURN(const auto peer, peer_of(accepted.socket));
+  accepted.process = peer.pid;
+  accepted.user = peer.uid;
+  accepted.step = peer.uid == ::geteuid() ? AcceptStep::accepted : AcceptStep::another_user;
   if (accepted.step == AcceptStep::another_user) accepted.socket.reset();
   return accepted;
 }

@@ -4,6 +4,7 @@
 // other end (SO_PEERCRED), so a process of another user is rejected before one byte of its is read.
 //
 // Threads: any; one at a time per socket.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

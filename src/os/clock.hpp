@@ -1,6 +1,7 @@
 // The machine's monotonic clock, for deadlines of code that has no host. What runs in simulated worlds asks its host.
 //
 // Threads: any.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <time.h>

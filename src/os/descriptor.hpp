@@ -1,4 +1,5 @@
 // An owned file descriptor.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <utility>

@@ -3,6 +3,7 @@
 // Two implementations: the real one (clock, futex, pthread), and the simulated one, where one thread runs at a time,
 // the clock is virtual and every call is a point where another thread may be chosen. Nothing above this layer reads a
 // clock, sleeps or starts a thread in another way, so that the whole runtime can run under either.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>
@@ -53,15 +54,15 @@ class Host {
   /// One step of a spin: `pause`; a yield point in the simulator.
   virtual void relax() = 0;
 
-  /// Gives the processor to whoever else wants it.
+  /// Gives the processor to another thread that wants it.
   virtual void yield() = 0;
 
   /// Sleeps while `word` holds `seen`, until woken, at most `timeout_ns`. May return early: the caller rechecks. Works
   /// between processes that share the word. Partner: `wake`.
   virtual void wait(Word& word, std::uint32_t seen, std::uint64_t timeout_ns) = 0;
 
-  /// Wakes everyone who sleeps on `word`; the caller has stored the new value before. One system call: callers that
-  /// know that nobody sleeps leave it out.
+  /// Wakes every thread that sleeps on `word`; the caller has stored the new value before. One system call: callers
+  /// that know that none sleeps leave it out.
   virtual void wake(Word& word) = 0;
 
   /// Starts a thread named `name` (15 characters at most) that may run on every CPU of `cpus` (empty: the caller's).

@@ -1,4 +1,5 @@
-// Who and where this process is: its machine, its processors; and random numbers that nobody can guess.
+// This process: its machine, its processors; and random numbers that cannot be guessed.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 
 namespace grapnel::os {
 
-/// Goes between machines as it is.
+/// Sent between machines as it is.
 struct Interface {
   std::array<char, 16> name{};  ///< ends with a zero
   std::uint32_t address = 0;    ///< IPv4, in the network's byte order, as is the mask

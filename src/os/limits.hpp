@@ -1,6 +1,7 @@
 // Which limit of the process was met: for the message of a call that failed.
 //
 // Libraries answer "Input/output error" where a descriptor or a thread was refused; the remedy is another one for each.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

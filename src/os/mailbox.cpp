@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "os/mailbox.hpp"
 
 #include <fmt/format.h>
@@ -96,9 +97,8 @@ Result<std::optional<Letter>> receive_once(int socket) {
 }  // namespace
 
 Result<Mailbox> Mailbox::open(const std::string& name) {
-  auto socket = internal::create_bound_socket(SOCK_DGRAM, name);
-  if (!socket) return socket.status();
-  return Mailbox(*std::move(socket));
+  GRAPNEL_ASSIGN_OR_RETURN(auto socket, internal::create_bound_socket(SOCK_DGRAM, name));
+  return Mailbox(std::move(socket));
 }
 
 Status Mailbox::send(const std::string& to, ByteView bytes, const Descriptor* descriptor,
@@ -107,17 +107,15 @@ Status Mailbox::send(const std::string& to, ByteView bytes, const Descriptor* de
     return Status(Code::invalid_argument,
                   fmt::format("a letter has 1 to {} bytes, not {}", kMaxLetterBytes, bytes.size()));
   }
-  const auto address = internal::abstract_address(to);
-  if (!address) return address.status();
+  GRAPNEL_ASSIGN_OR_RETURN(const auto address, internal::abstract_address(to));
   // A socket of its own for each letter: only a connected one can be polled for room in the receiver's queue.
-  const auto socket = internal::create_socket(SOCK_DGRAM);
-  if (!socket) return socket.status();
-  if (::connect(socket->number(), address->get(), address->bytes) != 0) {
+  GRAPNEL_ASSIGN_OR_RETURN(const auto socket, internal::create_socket(SOCK_DGRAM));
+  if (::connect(socket.number(), address.get(), address.bytes) != 0) {
     if (errno == ECONNREFUSED) return Status(Code::peer_dead, "the receiver of a letter has no mailbox open");
     return system_error("finding a mailbox", errno);
   }
   const Deadline deadline(timeout_ns);
-  while (!send_once(socket->number(), bytes, descriptor)) {
+  while (!send_once(socket.number(), bytes, descriptor)) {
     const int error = errno;
     if (error == EINTR) continue;
     if (error == ECONNREFUSED || error == ECONNRESET || error == ENOTCONN) {
@@ -126,7 +124,7 @@ Status Mailbox::send(const std::string& to, ByteView bytes, const Descriptor* de
     // ETOOMANYREFS, ENOBUFS: too many descriptors of this user are under way; they drain as others receive.
     const bool full = error == EAGAIN;
     if (!full && error != ETOOMANYREFS && error != ENOBUFS) return system_error("sending a letter", error);
-    const bool go_on = full ? deadline.wait_for(socket->number(), POLLOUT) : deadline.pause(base::kMillisecond_ns);
+    const bool go_on = full ? deadline.wait_for(socket.number(), POLLOUT) : deadline.pause(base::kMillisecond_ns);
     if (!go_on) return Status(Code::timed_out, "the receiver of a letter does not empty its mailbox");
   }
   return {};

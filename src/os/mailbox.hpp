@@ -5,6 +5,7 @@
 // are dropped unread. Error texts never show the name.
 //
 // Threads: `send` from any thread; `receive` from one at a time.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,7 @@ inline constexpr std::size_t kMaxSocketNameBytes = 100;
 struct Letter {
   Bytes bytes;
   Descriptor descriptor;  ///< not valid() where none came along
-  int sender_pid = 0;     ///< as the kernel says
+  int sender_pid = 0;     ///< from the kernel
 };
 
 class Mailbox {

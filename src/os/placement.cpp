@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "os/placement.hpp"
 
 #include <sched.h>
@@ -15,7 +16,7 @@ bool leave_cpu() {
   const internal::CpuSet elsewhere(others);
   const internal::CpuSet everywhere(allowed);
   const bool moved = ::sched_setaffinity(0, elsewhere.bytes(), elsewhere.get()) == 0;
-  // Refused only where another set was forced upon the process meanwhile, which then holds.
+  // Refused only where another set was forced upon the process in between, which then holds.
   (void)::sched_setaffinity(0, everywhere.bytes(), everywhere.get());
   return moved;
 }

@@ -1,4 +1,5 @@
 // Where a thread runs, beyond what the kernel chooses.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 namespace grapnel::os {

@@ -4,6 +4,7 @@
 // own.
 //
 // Threads: any.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

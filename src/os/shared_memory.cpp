@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "os/shared_memory.hpp"
 
 #include <fcntl.h>
@@ -22,7 +23,7 @@ using internal::system_error;
 // Left to the machine, so that a job that takes "everything" does not end in the out-of-memory killer.
 constexpr std::size_t kReserveBytes = 64 * base::kMiB;
 
-// fallocate gives up and undoes its work when a signal comes: a program with a profiling timer would never get past a
+// fallocate gives up and undoes its work when a signal arrives: a program with a profiling timer would never get past a
 // large piece. So the pieces shrink while signals hit, and what is done stays done.
 constexpr std::size_t kLargestPieceBytes = 256 * base::kMiB;
 constexpr std::size_t kSmallestPieceBytes = 256 * base::kKiB;

@@ -1,4 +1,5 @@
 // Memory that processes share without a name: memfd, so that nothing is left behind whatever is killed.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // Descriptors 0, 1 and 2 are the program's: nothing of ours may have them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 namespace grapnel::os {

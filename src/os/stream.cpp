@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "os/stream.hpp"
 
 #include <fmt/format.h>
@@ -35,12 +36,10 @@ Result<Connection> Connection::adopt(Descriptor socket, bool also_root, bool als
 }
 
 Result<Connection> Connection::connect(const std::string& name, std::uint64_t timeout_ns, Trust trust) {
-  const auto address = internal::abstract_address(name);
-  if (!address) return address.status();
+  GRAPNEL_ASSIGN_OR_RETURN(const auto address, internal::abstract_address(name));
   const Deadline deadline(timeout_ns);
-  auto socket = internal::create_socket(SOCK_SEQPACKET);
-  if (!socket) return socket.status();
-  while (::connect(socket->number(), address->get(), address->bytes) != 0) {
+  GRAPNEL_ASSIGN_OR_RETURN(auto socket, internal::create_socket(SOCK_SEQPACKET));
+  while (::connect(socket.number(), address.get(), address.bytes) != 0) {
     const int error = errno;
     if (error == EINTR) continue;
     // Not there yet, or its queue of connections is full.
@@ -50,7 +49,7 @@ Result<Connection> Connection::connect(const std::string& name, std::uint64_t ti
                                                      : "a local process does not listen for connections");
     }
   }
-  return adopt(*std::move(socket), false, trust == Trust::root_too && ::geteuid() == 0);
+  return adopt(std::move(socket), false, trust == Trust::root_too && ::geteuid() == 0);
 }
 
 Status Connection::send(ByteView packet, std::uint64_t timeout_ns) const {
@@ -81,7 +80,8 @@ Result<Bytes> Connection::receive(std::uint64_t timeout_ns) const {
       return packet;
     }
     if (got == 0) return closed();
-    // A reset says, once, that the other end closed without reading all of ours. What it sent before is still to come.
+    // A reset shows, once, that the other end closed without reading all of ours. What it sent before is still to be
+    // read.
     if (errno == EINTR || errno == ECONNRESET) continue;
     if (errno != EAGAIN) return system_error("receiving from a local process", errno);
     if (!deadline.wait_for(socket_.number(), POLLIN)) {
@@ -91,10 +91,9 @@ Result<Bytes> Connection::receive(std::uint64_t timeout_ns) const {
 }
 
 Result<Listener> Listener::listen(const std::string& name) {
-  auto socket = internal::create_bound_socket(SOCK_SEQPACKET, name);
-  if (!socket) return socket.status();
-  if (::listen(socket->number(), SOMAXCONN) != 0) return system_error("listening for local connections", errno);
-  return Listener(*std::move(socket));
+  GRAPNEL_ASSIGN_OR_RETURN(auto socket, internal::create_bound_socket(SOCK_SEQPACKET, name));
+  if (::listen(socket.number(), SOMAXCONN) != 0) return system_error("listening for local connections", errno);
+  return Listener(std::move(socket));
 }
 
 Result<Connection> Listener::accept(std::uint64_t timeout_ns, Trust trust) const {

@@ -4,6 +4,7 @@
 // ends check that the other belongs to the same user. Error texts never show the name.
 //
 // Threads: one sender and one receiver per connection at a time; `accept` from one thread.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>
@@ -50,7 +51,7 @@ class Connection {
  private:
   friend class Listener;
   Connection(Descriptor socket, int peer_pid) : socket_(std::move(socket)), peer_pid_(peer_pid) {}
-  /// Asks the kernel who is at the other end. Errors: refused (another user), system.
+  /// Asks the kernel for the process at the other end. Errors: refused (another user), system.
   static Result<Connection> adopt(Descriptor socket, bool also_root, bool also_anybody);
 
   Descriptor socket_;

@@ -1,11 +1,12 @@
-// Which connection an origin speaks on, and how much of its answers may wait to leave.
+// The connection on which an origin sends, and how much of its answers may wait to leave.
 //
 // The first sound request on a connection fixes whose it is: a rank's, or a node's server's. From then on that origin
-// speaks there and nowhere else. A server may have two: where two servers connect to each other, a transport may see
+// sends there and nowhere else. A server may have two: where two servers connect to each other, a transport may see
 // the one connection before it has made its own, and then by that.
 //
 // A request's charge covers its answer, and an answer that has not left is charged until it has: an origin that asks
 // and does not read is executed no further when a window of answers waits for it.
+// SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
 #include "progress/internal/execution.hpp"
@@ -14,7 +15,7 @@ namespace grapnel::progress {
 
 bool Server::bind(std::int32_t origin, transport::ReplyPath path) {
   const auto known = origin_of_.find(path.handle);
-  if (known != origin_of_.end()) return false;  // this origin's are found before it comes here
+  if (known != origin_of_.end()) return false;  // this origin's are found before this
   if (origin < launch_.size()) {
     transport::ReplyPath& way = origins_[static_cast<std::size_t>(origin)].path;
     if (way.handle != nullptr) return false;

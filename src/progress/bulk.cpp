@@ -1,9 +1,10 @@
-// How the server takes a bulk request: it waits for its turn, is told where its payload goes, and counts when that has
+// How the server takes a bulk request: it waits for its turn, gets the place of its payload, and counts when that has
 // landed.
 //
 // The payload waits at its sender until then, so a parked bulk request takes no more memory than its header. Two land
 // per origin at a time, so that the wire has the second when the first has landed; not if they overlap: which of them
 // would be last is not ours to guess. Whichever lands first, they are settled in the order they came.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <utility>
 
@@ -29,7 +30,7 @@ void Server::on_bulk(const transport::BulkMessage& message) {
     fault = "is long, and names an origin whose connection is another";
     origin = nullptr;
   }
-  if (origin != nullptr && origin->held + header.charge > config_.window_bytes) fault = "exceeds its origin's window";
+  if (origin != nullptr && origin->held + header.charge > settings_.window_bytes) fault = "exceeds its origin's window";
   if (fault != nullptr) {
     worker_->decline(message.bulk);
     return drop(fault);
@@ -47,7 +48,7 @@ void Server::on_bulk(const transport::BulkMessage& message) {
   if (origin->parked.size() == origin->started + 1) run_parked(*origin);
 }
 
-// False where it must wait for one that lands in the same place. Its own place stays noted meanwhile: memory that is
+// False where it must wait for one that lands in the same place. Its own place stays noted until then: memory that is
 // given back is waited for a little longer.
 bool Server::start_landing(Origin& origin, Parked& request) {
   if (request.place.empty()) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "progress/client.hpp"
 
 #include <fmt/format.h>
@@ -34,9 +35,8 @@ Result<std::unique_ptr<Client>> Client::create(launch::Launch& launch, Waiting& 
                                                transport::Transport& transport,
                                                std::vector<ServerDescription> servers) {
   auto client = std::unique_ptr<Client>(new Client(launch, waiting, std::move(servers)));
-  auto worker = transport.create_worker(*client);
-  if (!worker) return worker.status();
-  client->worker_ = std::move(*worker);
+  GRAPNEL_ASSIGN_OR_RETURN(auto worker, transport.create_worker(*client));
+  client->worker_ = std::move(worker);
   return client;
 }
 
@@ -89,7 +89,7 @@ Status Client::connect(NodeId node) {
   return failure_;
 }
 
-Result<transport::Sent> Client::send(NodeId node, const Order& order) {
+Result<transport::Sent> Client::send(NodeId node, const OutgoingRequest& order) {
   Peer& peer = peers_[index(node)];
   const std::size_t bytes = order.payload.size();
   const std::uint32_t charge =
@@ -119,13 +119,14 @@ Result<transport::Sent> Client::send(NodeId node, const Order& order) {
   const ByteView head(front, sizeof header + order.body.size());
   auto sent = order.whole ? worker_->send_whole(peer.endpoint, head, order.payload, order.sent)
                           : worker_->send(peer.endpoint, head, order.payload, order.sent);
-  // What was counted will never be answered: whoever waits for it ends with this instead of waiting for ever.
+  // What was counted will never be answered: its waiter ends with this instead of waiting for ever.
   if (!sent && failure_.ok()) failure_ = sent.status();
   return sent;
 }
 
 void Client::count_write(NodeId node, RequestHeader& header) {
   Peer& peer = peers_[index(node)];
+  GRAPNEL_ASSERT(peer.written < peer.issued, "request {} was counted before request {}", peer.written, peer.issued);
   peer.written = peer.issued;
   if (not_counting_ > 0) {
     peer.uncounted = peer.issued;
@@ -135,7 +136,7 @@ void Client::count_write(NodeId node, RequestHeader& header) {
   write_counts_.add(node);
 }
 
-Result<Client::Answer> Client::ask(NodeId node, Order order) {
+Result<Client::Answer> Client::ask(NodeId node, OutgoingRequest order) {
   // Not on the stack: where the wait fails, a late answer must find it still there.
   auto answer = std::make_unique<std::optional<Answer>>();
   order.on_reply = {[](void* context, const Reply& reply) {
@@ -171,7 +172,7 @@ std::vector<std::uint64_t> Client::outstanding() const {
 
 Status Client::ring() {
   if (!bell_.must_wake()) return {};
-  Order order;
+  OutgoingRequest order;
   order.handler = kBellHandler;
   const Guard guard(*this);
   const auto sent = send(launch_.node(), order);
@@ -242,7 +243,7 @@ bool Client::read(ByteView front, std::size_t payload_bytes, ReplyHeader& header
 }
 
 void Client::on_message(const transport::Message& message) {
-  if (!failure_.ok()) return;  // the callers have been told; their memory is theirs again
+  if (!failure_.ok()) return;  // the callers have their answer; their memory is theirs again
   ReplyHeader header;
   if (!read(message.header, message.payload.size(), header)) return;
   take_counts(peers_[static_cast<std::size_t>(header.node)], header);
@@ -261,7 +262,7 @@ void Client::on_bulk(const transport::BulkMessage& message) {
   if (on_reply.notify == nullptr || on_reply.place.size() != message.payload_bytes) {
     base::log_warn("dropped a reply with {} bytes that nobody waits for", message.payload_bytes);
     worker_->decline(message.bulk);
-    // Who asked for another length waits all the same.
+    // A caller that asked for another length waits all the same.
     if (on_reply.notify != nullptr) {
       on_reply.notify(on_reply.context, {ReplyCode::refused, NodeId{header.node}, {}, {}});
     }
@@ -310,7 +311,7 @@ OnReply Client::give_token_back(std::uint64_t token) {
   if (number == 0 || number > slots_.size()) return {};
   Slot& slot = slots_[number - 1];
   if (slot.generation != token >> 32) return {};
-  ++slot.generation;  // a second reply to the same token finds nobody
+  ++slot.generation;  // a second reply to the same token finds no waiter
   slot.next_free = std::exchange(free_slot_, number);
   return std::exchange(slot.on_reply, OnReply{});
 }

@@ -1,14 +1,16 @@
 // A rank's way to the servers of other nodes: one worker, one endpoint per node, windows, counts and replies.
 //
 // Invariants:
-//  1. `issued` counts the requests sent to a node, `handled` those that its server says are applied; handled ≤ issued.
+//  1. `issued` counts the requests sent to a node, `handled` those that its server has reported as applied; handled ≤
+//     issued.
 //  2. The charges of requests that are not handled stay within the server's window.
 //  3. Endpoints ≤ nodes, so a job has ranks × nodes of them and not ranks².
-//  4. What must leave has left when `drain` returns: nobody moves this rank's messages while it computes.
+//  4. What must leave has left when `drain` returns: no thread moves this rank's messages while it computes.
 //  5. After a failure nothing is written to the callers' memory any more: while a bulk payload lands there, the worker
 //     is not progressed again.
 //
 // Threads: any thread, one at a time: every call needs a `Guard`. A thread that waits lets others in between.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>
@@ -18,10 +20,11 @@
 #include <span>
 #include <vector>
 
+#include "base/check.hpp"
 #include "base/config.hpp"
 #include "grapnel/status.hpp"
 #include "launch/launch.hpp"
-#include "progress/internal/bell.hpp"
+#include "progress/internal/doorbell.hpp"
 #include "progress/message.hpp"
 #include "progress/server.hpp"
 #include "progress/waiting.hpp"
@@ -53,7 +56,7 @@ struct OnReply {
 };
 
 /// One request on its way out.
-struct Order {
+struct OutgoingRequest {
   HandlerId handler = 0;
   ByteView body;
   ByteView payload;             ///< untouched until `sent`, or until the call returned with Sent::done
@@ -87,7 +90,7 @@ class Client final : public transport::MessageSink {
 
   /// Sends a request, after waiting until the node's window has room for it; the first one to a node waits for the
   /// connection. Errors: peer_dead, system.
-  Result<transport::Sent> send(NodeId node, const Order& order);
+  Result<transport::Sent> send(NodeId node, const OutgoingRequest& order);
 
   /// The longest payload of an order that is `whole`.
   std::size_t most_whole_bytes(NodeId node) const {
@@ -109,32 +112,38 @@ class Client final : public transport::MessageSink {
   /// Whether all requests up to that one are known to be applied.
   bool acknowledged(NodeId node, std::uint64_t until) const {
     const Peer& peer = peers_[index(node)];
+    GRAPNEL_ASSERT(until <= peer.issued, "request {} of {} that were sent to node {}", until, peer.issued, index(node));
     return peer.handled >= until || peer.confirmed >= until;
   }
   bool acknowledged(NodeId node) const { return acknowledged(node, written(node)); }
   /// A barrier has shown that all requests up to that one are applied.
   void confirm(NodeId node, std::uint64_t until) {
-    peers_[index(node)].confirmed = std::max(peers_[index(node)].confirmed, until);
+    Peer& peer = peers_[index(node)];
+    GRAPNEL_ASSERT(until <= peer.written, "confirms request {}; the last write was {}", until, peer.written);
+    peer.confirmed = std::max(peer.confirmed, until);
   }
 
   /// While a barrier is under way the rank's writes are not counted (write_counts.hpp). Nests.
   void stop_counting() { ++not_counting_; }
-  void resume_counting() { --not_counting_; }
+  void resume_counting() {
+    GRAPNEL_ASSERT(not_counting_ > 0, "{} barriers are under way", not_counting_);
+    --not_counting_;
+  }
   /// `issued` at the last write to the node that was not counted.
   std::uint64_t uncounted(NodeId node) const { return peers_[index(node)].uncounted; }
   const WriteCounts& write_counts() const { return write_counts_; }
-  Bell& bell() { return bell_; }
+  Doorbell& bell() { return bell_; }
 
   struct Answer {
     ReplyCode code{};
     std::int64_t value = 0;  ///< 0 where the reply carries none
   };
   /// A request whose answer is waited for. Errors: peer_dead, system.
-  Result<Answer> ask(NodeId node, Order order);
+  Result<Answer> ask(NodeId node, OutgoingRequest order);
   /// After work for this node's server was stored in node memory; for processes other than the server's.
   Status ring();
 
-  /// Requests that the node refused and nobody was told of yet; asking resets it.
+  /// Requests that the node refused and that were not reported yet; asking resets it.
   std::uint32_t take_refused(NodeId node);
 
   bool progress() {
@@ -149,12 +158,12 @@ class Client final : public transport::MessageSink {
     Status waited = waiting_.on_worker(
         Yielding{*this}, [&] { return (done = ready()) || !failure_.ok(); }, until_ns, describe);
     if (waited.code() == Code::timed_out) return waited;
-    // Remembered, so that nothing that arrives late is written to memory whose owner has been told of the failure.
+    // Remembered, so that nothing that arrives late is written to memory whose owner knows of the failure.
     if (!waited.ok()) failure_ = waited;
     return done ? Status{} : failure_;
   }
 
-  /// For who looks again and again instead of waiting: why there will be no answer any more. Errors: peer_dead.
+  /// For a caller that tests instead of waiting: why there will be no answer any more. Errors: peer_dead.
   Status health() {
     if (failure_.ok()) failure_ = waiting_.health();
     return failure_;
@@ -203,7 +212,7 @@ class Client final : public transport::MessageSink {
       client.let_others_in();
       return client.progress();
     }
-    // One who came before this look is seen here; one who comes after it has woken the worker.
+    // A thread that arrived before this look is seen here; a later one has woken the worker.
     void sleep(std::uint64_t timeout_ns) const {
       if (client.others_.load() == 0) client.worker_->sleep(timeout_ns);
     }
@@ -228,7 +237,7 @@ class Client final : public transport::MessageSink {
   launch::Launch& launch_;
   Waiting& waiting_;
   WriteCounts write_counts_;
-  Bell bell_;
+  Doorbell bell_;
   std::uint64_t connect_limit_ns_ = 0;
   std::uint32_t not_counting_ = 0;
   std::mutex mutex_;
@@ -238,7 +247,7 @@ class Client final : public transport::MessageSink {
   std::uint32_t free_slot_ = 0;  ///< index + 1 of the first free slot; 0: none
   Status failure_;
   std::size_t landings_ = 0;                   ///< bulk payloads on their way to callers' memory
-  std::unique_ptr<transport::Worker> worker_;  ///< goes first: its last completions still find what is above
+  std::unique_ptr<transport::Worker> worker_;  ///< ends first: its last completions still find what is above
   std::atomic<std::uint64_t> messages_{0};
 };
 

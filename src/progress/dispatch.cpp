@@ -1,4 +1,5 @@
 // How the server takes one message: check it, execute it or park it, settle the counts.
+// SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
 #include "base/codec.hpp"
@@ -25,7 +26,7 @@ const char* Server::fault_of(ByteView front, std::size_t payload_bytes, std::uin
   }
   if (header.body_bytes != decoder.rest().size()) return "has a body of another length than it says";
   if (header.payload_bytes != payload_bytes) return "has a payload of another length than it says";
-  if (header.charge < least_charge || header.charge > config_.window_bytes) return "has a wrong charge";
+  if (header.charge < least_charge || header.charge > settings_.window_bytes) return "has a wrong charge";
   if (((header.flags & ~kCountedWrite) | header.unused) != 0) return "has flags that nobody knows";
   const bool from_rank = header.origin < launch_.size();
   if (from_rank && origins_[static_cast<std::size_t>(header.origin)].lost) return "comes after a payload that was lost";
@@ -75,7 +76,7 @@ void Server::execute_or_park(Origin& origin, const Handler& handler, const Reque
     if (outcome != Outcome::retry) return settle(origin, handler, header, outcome);
     origin.retries = true;
     ++retrying_origins_;
-  } else if (origin.held + header.charge > config_.window_bytes) {
+  } else if (origin.held + header.charge > settings_.window_bytes) {
     return drop("exceeds its origin's window");
   }
   origin.held += header.charge;
@@ -99,7 +100,7 @@ Outcome Server::execute(Origin& origin, const Handler& handler, const RequestHea
   return outcome;
 }
 
-// Whoever floods us with what is refused shall not fill the log too.
+// Rate-limits this warning: a sender of many refused requests must not fill the log.
 void Server::tell_refusal(const char* name, const RequestHeader& header) {
   const auto refused = refused_.fetch_add(1, std::memory_order_relaxed);
   if (refused >= 3 && refused % 10'000 != 0) return;
@@ -109,7 +110,7 @@ void Server::tell_refusal(const char* name, const RequestHeader& header) {
                  is_rank ? header.origin : header.origin - launch_.size(), refused + 1);
 }
 
-// What another server says: one-way, executed at once, counted by its link.
+// A message of another server: one-way, executed at once, counted by its link.
 void Server::execute_for_server(const RequestHeader& header, ByteView body, ByteView payload) {
   class OneWay final : public Request {
    public:
@@ -126,7 +127,7 @@ void Server::execute_for_server(const RequestHeader& header, ByteView body, Byte
   if (!fits || handler->run(request) != Outcome::done) {
     tell_refusal(handler != nullptr ? handler->name : "an unknown message", header);
   }
-  if (header.handler >= kServerCountsHandler) [[unlikely]] {  // these take no credit
+  if (header.handler == kServerCountsHandler || header.handler == kHeartbeatHandler) [[unlikely]] {  // take no credit
     if (header.handler == kServerCountsHandler) handled_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
@@ -163,12 +164,12 @@ void Server::answer_later(Rank to, std::uint64_t token, ByteView body) {
 }
 
 void Server::report_counts(Origin& origin) {
-  if (origin.counts_in_flight) return;  // its completion comes back here
+  if (origin.counts_in_flight) return;  // its completion returns here
   origin.counts_in_flight = true;
   const transport::Completion sent{[](void* context, const Status& outcome) {
                                      auto& self = *static_cast<Origin*>(context);
                                      self.counts_in_flight = false;
-                                     if (!outcome.ok()) return;  // nobody is there to be told
+                                     if (!outcome.ok()) return;  // no receiver is left
                                      const std::uint64_t due = self.released - self.reported_released;
                                      if (due >= self.server->report_from()) self.server->report_counts(self);
                                    },
@@ -199,7 +200,7 @@ void Server::reply(Origin& origin, ReplyCode code, std::uint64_t token, std::uin
       worker_->reply(origin.path, ByteView(front, sizeof header + body.size()), payload, {answer_left, spare_leaving_});
   if (result && *result == transport::Sent::pending) [[unlikely]]
     return keep_leaving();
-  // A reply that cannot be sent has a dead client behind it; whoever waits for `sent` is told now.
+  // A reply that cannot be sent has a dead client behind it; the handler that waits for `sent` learns it now.
   if (!result) base::log_debug("a reply could not be sent: {}", result.status().to_string());
   if (sent.notify != nullptr) sent.notify(sent.context, result.status());
 }

@@ -1,4 +1,5 @@
 // The server's table of handlers: what each layer above registers, by number.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 namespace grapnel::progress {
 
 /// `done`: applied, and answered if an answer was wanted. `retry`: nothing that may not be done twice was done beyond
-/// what `Request::resume` says; the origin's later requests wait behind this one, other origins go on.
+/// what `Request::resume` says; the origin's later requests wait behind this one, other origins continue.
 enum class Outcome { done, refused, retry };
 
 /// One request, checked for length, secret and origin. The views live until the handler returns; a retried request
@@ -40,7 +41,7 @@ class Request {
 
   /// Answers the request, once, before `done`. An answer that the request's charge does not cover is not sent, and the
   /// request counts as refused. `payload` stays untouched until `sent` (if any) is called or, where it
-  /// is segment memory, as long as the segment lives. Longer than kMaxPayloadBytes it goes as bulk: the client has
+  /// is segment memory, as long as the segment lives. Longer than kMaxPayloadBytes it is sent as bulk: the client has
   /// named a place of that length.
   virtual void answer(ByteView body, ByteView payload, transport::Completion sent = {}) = 0;
 
@@ -55,7 +56,7 @@ struct Handler {
   bool answers = false;  ///< needs a token (a request without one is refused); else a token asks for an acknowledgement
   std::function<Outcome(Request&)> run;
   bool from_servers = false;  ///< takes what other servers send by themselves; its origin is then no rank
-  /// Where a bulk payload goes: memory of `bulk_bytes` that stays valid until `landed` is called, once; or none:
+  /// The place of a bulk payload: memory of `bulk_bytes` that stays valid until `landed` is called, once; or none:
   /// refused. Null: the handler takes no bulk. It must have nothing to wait for.
   std::function<ByteSpan(Request&)> place = nullptr;
   std::function<void(ByteSpan place)> landed = nullptr;
@@ -65,7 +66,7 @@ class HandlerTable {
  public:
   /// Before the server starts. Every number once.
   void add(HandlerId id, Handler handler);
-  /// Null where nobody registered.
+  /// Null where none is registered.
   const Handler* find(HandlerId id) const { return id < kHandlerLimit && handlers_[id].run ? &handlers_[id] : nullptr; }
 
  private:

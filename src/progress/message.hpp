@@ -1,4 +1,4 @@
-// What stands at the front of every message between a client (a rank's origin side) and a node's server.
+// The header of every message between a client (a rank's origin side) and a node's server.
 //
 //   request := RequestHeader body payload         client → server
 //   reply   := ReplyHeader body payload           server → client
@@ -8,6 +8,7 @@
 // `body` is the handler's own structure, `payload` its data; both lengths are in the header and are checked against
 // what arrived before a handler sees them. Counts are cumulative and never go back, so a later reply makes an earlier
 // one redundant and waiting compares with ≥.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>
@@ -19,14 +20,17 @@
 
 namespace grapnel::progress {
 
-/// Handlers are named by small numbers; each layer takes a range of its own (rma 1–31, sync 32–61, its own 62–64).
+/// Handlers are named by small numbers. Those of the layers up to sync are constants in each layer's messages.hpp,
+/// below kFirstServiceHandler; services that come later get theirs when they are opened, in the order of services
+/// (core/service.hpp), so all ranks of a build have the same ones.
 using HandlerId = std::uint16_t;
-inline constexpr HandlerId kHandlerLimit = 65;
+inline constexpr HandlerId kFirstServiceHandler = 65;
+inline constexpr HandlerId kHandlerLimit = 256;
 
 /// Answers with the counts and nothing else: what a fence asks. The server registers it itself.
 inline constexpr HandlerId kCountsHandler = 0;
 
-/// Wakes the server, which looks at what its node's ranks left for it (bell.hpp). The server registers it itself.
+/// Wakes the server, which looks at what its node's ranks left for it (doorbell.hpp). The server registers it itself.
 inline constexpr HandlerId kBellHandler = 62;
 /// A server's acknowledgement to another server (server_links.hpp). The server registers it itself.
 inline constexpr HandlerId kServerCountsHandler = 63;
@@ -60,7 +64,7 @@ struct ReplyHeader {
   std::uint64_t secret = 0;
   ReplyCode code = ReplyCode::counts;
   std::uint16_t body_bytes = 0;
-  std::int32_t node = 0;  ///< whose server speaks
+  std::int32_t node = 0;  ///< of the server that replies
   std::uint32_t payload_bytes = 0;
   std::uint32_t refused = 0;  ///< requests without a reply of their own that this server refused so far
   std::uint64_t token = 0;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "progress/server.hpp"
 
 #include <cstring>
@@ -20,7 +21,8 @@ constexpr std::uint64_t kParkedSleep_ns = base::kMillisecond_ns;
 }  // namespace
 
 Server::Server(const base::Config& config, launch::Launch& launch, Waiting& waiting)
-    : config_(config),
+    : settings_(config.get<Settings>()),
+      alike_(config.alike()),
       launch_(launch),
       waiting_(waiting),
       patience_(waiting.server_spin_ns(), 4 * waiting.server_spin_ns()),
@@ -34,15 +36,14 @@ Server::Server(const base::Config& config, launch::Launch& launch, Waiting& wait
                                  }});
   handlers_.add(kBellHandler, {"bell", 0, 0, false, [](Request&) { return Outcome::done; }});
   links_.add_to(handlers_);
-  links_.watch(config.heartbeat_ms * base::kMillisecond_ns, config.connect_ms * base::kMillisecond_ns);
+  links_.watch(settings_.heartbeat_ms * base::kMillisecond_ns, settings_.connect_ms * base::kMillisecond_ns);
 }
 
 Result<std::unique_ptr<Server>> Server::create(const base::Config& config, launch::Launch& launch, Waiting& waiting,
                                                transport::Transport& transport) {
   auto server = std::unique_ptr<Server>(new Server(config, launch, waiting));
-  auto worker = transport.create_worker(*server);
-  if (!worker) return worker.status();
-  server->worker_ = std::move(*worker);
+  GRAPNEL_ASSIGN_OR_RETURN(auto worker, transport.create_worker(*server));
+  server->worker_ = std::move(worker);
   server->links_.use(*server->worker_, waiting.host());
   return server;
 }
@@ -50,9 +51,8 @@ Result<std::unique_ptr<Server>> Server::create(const base::Config& config, launc
 Server::~Server() { stop(); }
 
 Status Server::start(const std::vector<int>& cpus) {
-  auto thread = waiting_.host().start("grapnel-server", cpus, [this] { run(); });
-  if (!thread) return thread.status();
-  thread_ = std::move(*thread);
+  GRAPNEL_ASSIGN_OR_RETURN(auto thread, waiting_.host().start("grapnel-server", cpus, [this] { run(); }));
+  thread_ = std::move(thread);
   if (links_.tick_ns() == 0) return {};
   auto metronome = Metronome::start(waiting_.host(), cpus, links_.tick_ns(), [this] {
     links_.tick();
@@ -89,8 +89,8 @@ bool Server::move() {
 
 void Server::wait_for_work() {
   if (retrying_origins_ > 0) return wait_for_a_local_rank();
-  if (config_.progress == base::ProgressMode::poll) return waiting_.host().relax();
-  if (config_.progress == base::ProgressMode::adaptive) {
+  if (settings_.mode == ProgressMode::poll) return waiting_.host().relax();
+  if (settings_.mode == ProgressMode::adaptive) {
     if (neighbour_.answers_for_long()) {
       // Two that share a core take turns; apart, one works on while the other begins.
       neighbour_.forget();
@@ -115,7 +115,7 @@ void Server::wait_for_work() {
 // A request is parked until a local rank gives a stripe back, soon, or empties its inbox, perhaps much later; nobody
 // sends a message when it has.
 void Server::wait_for_a_local_rank() {
-  if (config_.progress == base::ProgressMode::poll || ++vain_looks_ <= kMostVainLooks) {
+  if (settings_.mode == ProgressMode::poll || ++vain_looks_ <= kMostVainLooks) {
     waiting_.host().relax();
     waiting_.host().yield();
     return;
@@ -125,7 +125,7 @@ void Server::wait_for_a_local_rank() {
 
 void Server::doze() {
   bell_->set_asleep(true);
-  // What a rank stored before it could see the mark is found here; whoever sees it wakes the worker.
+  // What a rank stored before it could see the mark is found here; a rank that sees it wakes the worker.
   if (!look() && worker_->arm()) {
     bell_->offer_turn();
     worker_->doze(Waiting::kLongestSleep_ns);
@@ -155,7 +155,8 @@ Server::StandIn::~StandIn() {
 }
 
 void Server::StandIn::sleep(std::uint64_t timeout_ns) {
-  if (server_.retrying_origins_ > 0) return server_.waiting_.host().yield();  // nobody tells when the stripe is free
+  if (server_.retrying_origins_ > 0)
+    return server_.waiting_.host().yield();  // no message arrives when the stripe is free
   server_.bell_->set_asleep(true);
   if (!server_.look()) server_.worker_->sleep(timeout_ns);
   server_.bell_->set_asleep(false);
@@ -190,8 +191,8 @@ bool Server::run_parked(Origin& origin) {
     if (next.bulk.handle != nullptr) {
       if (!start_landing(origin, next)) break;
     } else {
-      if (origin.started > 0) break;                        // what is landing comes first
-      if (!has_room_to_answer(origin, next.header)) break;  // goes on when an answer has left
+      if (origin.started > 0) break;                        // bulk data that is landing has precedence
+      if (!has_room_to_answer(origin, next.header)) break;  // continues when an answer has left
       next.outcome = execute(origin, *next.handler, next.header, next.body, next.payload, next.resume);
       retries = next.outcome == Outcome::retry;
       if (retries) break;
@@ -221,7 +222,7 @@ bool Server::settle_first(Origin& origin) {
   return any;
 }
 
-// Only servers are connected to: a client that is gone has nothing to be told.
+// Only servers are connected to: a client that is gone receives nothing.
 void Server::on_endpoint_failure(transport::EndpointId endpoint, const Status& why) { links_.lost(endpoint, why); }
 
 Server::Statistics Server::statistics() const {

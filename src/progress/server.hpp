@@ -14,15 +14,16 @@
 //     answer would be more than a window of answers that have not left is parked until some have. A charge that does
 //     not cover the answer is refused. Memory: a window of parked requests and a window of answers per rank at most,
 //     and nothing while none is parked and all have left. A bulk payload stays with its sender until its turn has come
-//     and then goes where it belongs.
+//     and then moves to its place.
 //  4. Besides answers there is at most one message of counts in flight per origin, so the server never waits for a
 //     client that waits for it. What it sends to other servers has credits of its own (server_links.hpp).
 //  5. A connection is one origin's, and a rank has one (admission.cpp).
 //
-// Threads: everything runs in the server's thread, which here and elsewhere means who has the server's turn: its own
-// thread or, while that sleeps, a stand-in (StandIn). Any thread: construction, `start`, `stop` (when no thread is in a
-// call), `ring`, `ring_or_stand_in` and `statistics`.
+// Threads: everything runs in the server's thread, which here and elsewhere means the thread that has the server's
+// turn: its own thread or, while that sleeps, a stand-in (StandIn). Any thread: construction, `start`, `stop` (when no
+// thread is in a call), `ring`, `ring_or_stand_in` and `statistics`.
 // Source: armci-multiprotocol, section 2; thesis, chapter 2 (the server as a thread).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>
@@ -38,9 +39,10 @@
 #include "launch/launch.hpp"
 #include "os/host.hpp"
 #include "progress/handlers.hpp"
-#include "progress/internal/bell.hpp"
+#include "progress/internal/doorbell.hpp"
 #include "progress/internal/server_links.hpp"
 #include "progress/message.hpp"
+#include "progress/settings.hpp"
 #include "progress/waiting.hpp"
 #include "transport/transport.hpp"
 
@@ -57,7 +59,7 @@ class Server final : public transport::MessageSink {
 
   /// Where the layers above register, before `start`.
   HandlerTable& handlers() { return handlers_; }
-  ServerDescription description() const { return {worker_->address(), config_.window_bytes, config_.alike()}; }
+  ServerDescription description() const { return {worker_->address(), settings_.window_bytes, alike_}; }
 
   /// The servers of all nodes, by node, for `tell`. Before `start`.
   void know_servers(std::vector<ServerDescription> servers) { links_.know(std::move(servers)); }
@@ -91,7 +93,7 @@ class Server final : public transport::MessageSink {
   void add_watcher(std::function<bool()> look) { watchers_.push_back(std::move(look)); }
   /// By this bell the ranks of the node call for a look. Before `start`. Kept as a copy: the client that it came from
   /// ends before the server.
-  void listen_to(const Bell& bell) { bell_.emplace(bell); }
+  void listen_to(const Doorbell& bell) { bell_.emplace(bell); }
   /// After work was stored for a watcher; from this process, any thread.
   void ring() {
     if (bell_->must_wake()) worker_->wake();
@@ -166,7 +168,7 @@ class Server final : public transport::MessageSink {
     transport::Completion sent;
     Leaving* next = nullptr;
   };
-  /// The connections on which another node's server speaks.
+  /// The connections on which another node's server sends.
   struct ServerWays {
     const void* first = nullptr;
     const void* second = nullptr;
@@ -194,7 +196,7 @@ class Server final : public transport::MessageSink {
   bool bind(std::int32_t origin, transport::ReplyPath path);
   bool is_way_of_server(std::int32_t origin, transport::ReplyPath path);
   bool has_room_to_answer(const Origin& origin, const RequestHeader& header) const {
-    return origin.leaving + header.charge <= config_.window_bytes;
+    return origin.leaving + header.charge <= settings_.window_bytes;
   }
   /// The spare one is of an answer that has not left: charged until it has, and another becomes the spare one.
   [[gnu::cold]] void keep_leaving();
@@ -215,16 +217,17 @@ class Server final : public transport::MessageSink {
   void report_counts(Origin& origin);
   /// Released charges that are worth a report. A client that waits for room has more than its window less the charge of
   /// one request outstanding, so all of it must not stay unreported (most_whole_bytes, message.hpp).
-  std::uint64_t report_from() const { return config_.window_bytes / 2 - kRequestCharge; }
+  std::uint64_t report_from() const { return settings_.window_bytes / 2 - kRequestCharge; }
   /// `charge`: what the reply takes of its origin's window until it has left.
   void reply(Origin& origin, ReplyCode code, std::uint64_t token, std::uint32_t charge, std::uint64_t handled,
              std::uint64_t released, ByteView body, ByteView payload, transport::Completion sent);
 
-  const base::Config config_;
+  const Settings settings_;
+  const std::string alike_;  ///< base::Config::alike
   launch::Launch& launch_;
   Waiting& waiting_;
-  Waiting::Neighbour neighbour_;
-  Patience patience_;
+  Waiting::CoreSharing neighbour_;
+  SpinBudget patience_;
   HandlerTable handlers_;
   std::vector<Origin> origins_;
   std::vector<ServerWays> server_ways_;                      ///< by node
@@ -233,16 +236,16 @@ class Server final : public transport::MessageSink {
   Leaving* spare_leaving_ = &leavings_.emplace_back();  ///< of the answer that is about to leave
   Leaving* free_leavings_ = nullptr;
   ServerLinks links_;
-  std::unique_ptr<transport::Worker> worker_;  ///< goes before the origins: its last completions still find them
+  std::unique_ptr<transport::Worker> worker_;  ///< ends before the origins: its last completions still find them
   std::size_t retrying_origins_ = 0;
   std::uint32_t vain_looks_ = 0;  ///< in a row, at requests that a local rank holds up
   std::uint64_t writes_ = 0;
   std::vector<std::function<bool()>> watchers_;
-  std::optional<Bell> bell_;
+  std::optional<Doorbell> bell_;
   std::atomic<bool> stopping_{false};
   std::unique_ptr<os::Thread> thread_;
   std::unique_ptr<Metronome> metronome_;
-  // Written by who has the turn, read by anybody: relaxed on both sides.
+  // Written by the thread that has the turn, read by any: relaxed on both sides.
   std::atomic<std::uint64_t> handled_{0}, refused_{0}, foreign_{0}, parked_{0}, sleeps_{0}, stood_in_{0},
       bulk_parked_{0}, unparked_{0};
 };

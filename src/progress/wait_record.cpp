@@ -1,43 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "progress/wait_record.hpp"
 
 #include <algorithm>
+
+#include "base/check.hpp"
 
 namespace grapnel::progress {
 
 constinit thread_local WaitScope* WaitScope::current = nullptr;
 
-int WaitRecords::enter(const WaitSubject& subject, std::uint64_t since_ns) {
-  WaitSubject told = subject;
+void WaitScope::remove_record() { records_->remove(slot_); }
+
+void WaitRecords::Entry::write(const WaitSubject& subject, std::uint64_t since_ns) {
+  WaitSubject shown = subject;
   bool kind_known = false;
+  WaitScope* whole = nullptr;  // the outermost one
   for (WaitScope* scope = WaitScope::current; scope != nullptr; scope = scope->outer_) {
     const WaitSubject outer = scope->describe_(scope->context_);
     if (outer.kind != WaitKind::none && !kind_known) {
       kind_known = true;
-      const char* const call = outer.call != nullptr ? outer.call : told.call;
-      told = outer;
-      told.call = call;
+      const char* const call = outer.call != nullptr ? outer.call : shown.call;
+      shown = outer;
+      shown.call = call;
     }
-    if (outer.call != nullptr) told.call = outer.call;
+    if (outer.call != nullptr) shown.call = outer.call;
     if (scope->whole_) {
+      whole = scope;
       if (scope->since_ns_ == 0) scope->since_ns_ = since_ns;
       since_ns = std::min(since_ns, scope->since_ns_);
     }
   }
+  if (slot_ < 0 && whole != nullptr && whole->records_ == &records_) slot_ = whole->slot_;
+  if (slot_ < 0) {
+    slot_ = records_.take_slot();
+    if (slot_ < 0) return;
+    owned_ = whole == nullptr || whole->records_ != nullptr;
+    if (!owned_) {
+      whole->records_ = &records_;
+      whole->slot_ = slot_;
+    }
+  }
+  WaitRecords::write(records_.slots_[static_cast<std::size_t>(slot_)], shown, since_ns);
+}
+
+int WaitRecords::take_slot() {
   for (std::size_t number = 0; number < kThreads; ++number) {
-    Slot& slot = slots_[number];
+    std::atomic<std::uint32_t>& taken = slots_[number].taken;
     std::uint32_t free = 0;
-    if (slot.taken.load(std::memory_order_relaxed) != 0) continue;
+    if (taken.load(std::memory_order_relaxed) != 0) continue;
     // acquire: pairs with the release of the thread that had the slot before.
-    if (!slot.taken.compare_exchange_strong(free, 1, std::memory_order_acquire)) continue;
-    write(slot, told, since_ns);
-    return static_cast<int>(number);
+    if (taken.compare_exchange_strong(free, 1, std::memory_order_acquire)) return static_cast<int>(number);
   }
   return -1;
+}
+
+void WaitRecords::remove(int slot) {
+  std::atomic<std::uint32_t>& taken = slots_[static_cast<std::size_t>(slot)].taken;
+  GRAPNEL_ASSERT(taken.load(std::memory_order_relaxed) == 1, "the record of wait {} was removed before", slot);
+  taken.store(0, std::memory_order_release);  // pairs with the acquire of the next owner
 }
 
 // Relaxed between the two steps of the version; release and the fence pair with `copy`.
 void WaitRecords::write(Slot& slot, const WaitSubject& subject, std::uint64_t since_ns) {
   const std::uint32_t version = slot.version.load(std::memory_order_relaxed);
+  GRAPNEL_ASSERT(version % 2 == 0, "two threads write one record (version {})", version);
   slot.version.store(version + 1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
   slot.kind.store(subject.kind, std::memory_order_relaxed);
@@ -63,13 +89,6 @@ void WaitRecords::write(Slot& slot, const WaitSubject& subject, std::uint64_t si
   slot.version.store(version + 2, std::memory_order_release);
 }
 
-void WaitRecords::leave(int slot, std::uint64_t now_ns) {
-  if (slot < 0) return;
-  Slot& mine = slots_[static_cast<std::size_t>(slot)];
-  mine.slept_until_ns.store(now_ns, std::memory_order_relaxed);
-  mine.taken.store(0, std::memory_order_release);  // pairs with the acquire of the next owner
-}
-
 bool WaitRecords::copy(const Slot& slot, WaitReport& report) {
   const std::uint32_t before = slot.version.load(std::memory_order_acquire);
   if (before % 2 != 0) return false;
@@ -88,21 +107,18 @@ bool WaitRecords::copy(const Slot& slot, WaitReport& report) {
   return slot.version.load(std::memory_order_relaxed) == before;
 }
 
-std::vector<WaitReport> WaitRecords::read(std::uint64_t now_ns, bool& may_be_between) const {
+std::vector<WaitReport> WaitRecords::read(bool& being_written) const {
   std::vector<WaitReport> found;
-  bool recent = false;
+  being_written = false;
   for (const Slot& slot : slots_) {
-    const std::uint64_t until_ns = slot.slept_until_ns.load(std::memory_order_relaxed);
-    recent = recent || (until_ns != 0 && now_ns < until_ns + kBetweenSleeps_ns);
     if (slot.taken.load(std::memory_order_acquire) == 0) continue;
     WaitReport report;
     if (copy(slot, report)) {
       found.push_back(std::move(report));
     } else {
-      recent = true;
+      being_written = true;
     }
   }
-  may_be_between = found.empty() && recent;
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.since_ns < b.since_ns; });
   return found;
 }

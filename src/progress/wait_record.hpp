@@ -1,14 +1,15 @@
 // What the threads of a rank wait for, for reports (`grapnel status`, the watchdog).
 //
-// A wait writes its record when it has left its spin and is about to sleep, and marks it as over when the sleep is:
-// nothing is written on the way of an operation that need not sleep. A wait that consists of several sleeps keeps the
-// time of its first one. The watcher thread reads the records at any time.
+// A wait writes its record before its first sleep and removes it when it ends; several waits in one `whole` scope keep
+// one record until the scope ends. An operation that need not sleep writes nothing. The watcher thread reads the
+// records at any time.
 //
 // Invariants:
 //  1. A record is written by the thread that owns its slot, between two steps of `version` (odd: being written).
 //  2. A reader needs no memory of the waiting thread: the record holds copies.
 //
-// Threads: `enter` and `leave`: the waiting thread; `read`: any.
+// Threads: `Entry`: the waiting thread; `read`: any.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>
@@ -25,6 +26,7 @@ namespace grapnel::progress {
 enum class WaitKind : std::uint8_t {
   none,               ///< not said
   barrier,            ///< group key, count; and `members`
+  collective,         ///< group key, phase; and `members`, those on this node
   lock,               ///< number of the set, index, home
   notification,       ///< the rank that notifies
   message,            ///< the rank that sends it, in a collective call
@@ -46,10 +48,12 @@ struct WaitSubject {
   const std::vector<Rank>* members = nullptr;  ///< ascending
 };
 
-/// What a wait says when its caller says nothing.
+/// The description of a wait whose caller gives none.
 struct NoSubject {
   WaitSubject operator()() const { return {}; }
 };
+
+class WaitRecords;
 
 /// Names what the calling thread waits for inside, where the wait itself does not know: the innermost kind and the
 /// outermost call count. `describe()` is called where a sleep begins, and lives as long as this. For calls that do not
@@ -74,16 +78,22 @@ class WaitScope {
         outer_(current) {
     current = this;
   }
-  ~WaitScope() { current = outer_; }
+  ~WaitScope() {
+    current = outer_;
+    if (records_ != nullptr) remove_record();
+  }
   WaitScope(const WaitScope&) = delete;
   WaitScope& operator=(const WaitScope&) = delete;
 
  private:
   friend class WaitRecords;
+  void remove_record();
   WaitSubject (*const describe_)(const void* context);
   const void* const context_;
   const bool whole_;
-  std::uint64_t since_ns_ = 0;  ///< of its first sleep; 0: none yet
+  std::uint64_t since_ns_ = 0;      ///< of its first sleep; 0: none yet
+  WaitRecords* records_ = nullptr;  ///< where `slot_` is; null: no wait inside has slept
+  int slot_ = -1;
   WaitScope* const outer_;
   // initial-exec: one instruction more than a global, where the default in a library is a call. It takes 8 of the 1,664
   // bytes that glibc keeps for libraries that are loaded later.
@@ -105,25 +115,35 @@ struct WaitReport {
 
 class WaitRecords {
  public:
-  static constexpr std::size_t kThreads = 8;  ///< that sleep at once; more leave no record
+  static constexpr std::size_t kThreads = 8;  ///< that wait at once; more leave no record
   static constexpr std::size_t kMostRuns = 16;
-  /// A thread that slept until so shortly ago may be between two sleeps of one wait: as long as a time slice or two of
-  /// others on a busy machine.
-  static constexpr std::uint64_t kBetweenSleeps_ns = 30'000'000;
 
-  /// Before a sleep; `since_ns`: when the wait's first one began. Answers what `leave` wants.
-  int enter(const WaitSubject& subject, std::uint64_t since_ns);
-  /// After it.
-  void leave(int slot, std::uint64_t now_ns);
+  /// The record of one wait.
+  class Entry {
+   public:
+    explicit Entry(WaitRecords& records) : records_(records) {}
+    ~Entry() {
+      if (owned_) records_.remove(slot_);
+    }
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
 
-  /// The threads that sleep, longest wait first. `may_be_between`: none does, but one did until a moment ago.
-  std::vector<WaitReport> read(std::uint64_t now_ns, bool& may_be_between) const;
+    /// Before each sleep; `since_ns`: when the wait's first one began.
+    void write(const WaitSubject& subject, std::uint64_t since_ns);
+
+   private:
+    WaitRecords& records_;
+    int slot_ = -1;       ///< none before the first sleep, or where all are taken
+    bool owned_ = false;  ///< else the slot is the scope's
+  };
+
+  /// The threads that wait, longest wait first. `being_written`: one record could not be read, and is left out.
+  std::vector<WaitReport> read(bool& being_written) const;
 
  private:
   struct Slot {
     std::atomic<std::uint32_t> taken{0};
     std::atomic<std::uint32_t> version{0};
-    std::atomic<std::uint64_t> slept_until_ns{0};
     std::atomic<std::uint64_t> since_ns{0};
     std::atomic<const char*> call{nullptr};
     std::atomic<WaitKind> kind{WaitKind::none};
@@ -132,6 +152,9 @@ class WaitRecords {
     std::atomic<bool> more{false};
     std::array<std::atomic<std::uint64_t>, kMostRuns> run{};  ///< first in the high half, last in the low one
   };
+  friend class WaitScope;
+  int take_slot();
+  void remove(int slot);
   static void write(Slot& slot, const WaitSubject& subject, std::uint64_t since_ns);
   static bool copy(const Slot& slot, WaitReport& report);
 

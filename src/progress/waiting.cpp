@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "progress/waiting.hpp"
 
 namespace grapnel::progress {
 namespace {
 
 // How many of this node's threads may spin at once: its part of the machine's CPUs, by ranks. The last CPU of a share
-// is never spun away where ranks outnumber CPUs: they sleep instead, so that whoever has work gets the core.
+// is never spun away where ranks outnumber CPUs: they sleep instead, so that a rank with work gets the core.
 std::uint32_t cpu_share_of_node(os::Host& host, const launch::Launch& launch) {
   const auto& nodes = launch.nodes();
   const std::size_t local = nodes.ranks_of[index(launch.node())].size();
@@ -13,14 +14,14 @@ std::uint32_t cpu_share_of_node(os::Host& host, const launch::Launch& launch) {
   return static_cast<std::uint32_t>(cpus * local / std::max<std::size_t>(on_machine, 1));
 }
 
-// A yield to nobody is a system call; to somebody who answers, two switches of threads and his work; to somebody who
+// A yield to no thread is a system call; to one that answers, two switches of threads and its work; to one that
 // computes, a time slice, which kernels make 0.7 to 4 ms long.
 constexpr std::uint64_t kNobody_ns = 1 * base::kMicrosecond_ns;
 constexpr std::uint64_t kTimeSlice_ns = 500 * base::kMicrosecond_ns;
 
 }  // namespace
 
-void Waiting::Neighbour::yielded(std::uint64_t from_ns, std::uint64_t to_ns, int cpu) {
+void Waiting::CoreSharing::yielded(std::uint64_t from_ns, std::uint64_t to_ns, int cpu) {
   const std::uint64_t took_ns = to_ns - from_ns;
   const bool answers = took_ns >= kNobody_ns && took_ns < kTimeSlice_ns;
   const std::uint64_t every_ns = answers ? 0 : kYieldEvery_ns;
@@ -34,6 +35,13 @@ void Waiting::Neighbour::yielded(std::uint64_t from_ns, std::uint64_t to_ns, int
   }
 }
 
+constinit thread_local BetweenSleeps* BetweenSleeps::current = nullptr;
+
+std::size_t node_memory_bytes(const launch::NodeMap& nodes, NodeId node) {
+  // The spinners, the bell's two words, and the counts of writes (write_counts.hpp).
+  return 3 * base::kCacheLineBytes + nodes.ranks_of[index(node)].size() * nodes.node_count() * sizeof(std::uint64_t);
+}
+
 Waiting::Waiting(os::Host& host, launch::Launch& launch, std::uint64_t spin_ns)
     : host_(host),
       launch_(launch),
@@ -41,7 +49,7 @@ Waiting::Waiting(os::Host& host, launch::Launch& launch, std::uint64_t spin_ns)
       cpu_share_(cpu_share_of_node(host, launch)),
       patience_(spin_ns, 8 * spin_ns) {}
 
-Waiting::Spin::Spin(Waiting& waiting, Neighbour& neighbour, const Patience& patience, std::uint64_t until_ns)
+Waiting::Spin::Spin(Waiting& waiting, CoreSharing& neighbour, const SpinBudget& patience, std::uint64_t until_ns)
     : waiting_(waiting),
       neighbour_(neighbour),
       length_ns_(patience.length_ns()),
@@ -66,8 +74,8 @@ Waiting::Spin::~Spin() {
   if (counted_) waiting_.spinners_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-// A move may be one system call that copies a megabyte, and then the peer takes as long to copy it on: whoever sleeps
-// meanwhile adds his wake-up to the transfer.
+// A move may be one system call that copies a megabyte, and then the peer takes as long to copy it on: a rank that
+// sleeps then adds its wake-up to the transfer.
 void Waiting::Spin::restart() {
   if (!counted_) return;
   const std::uint64_t now_ns = waiting_.host_.now_ns();

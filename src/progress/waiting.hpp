@@ -9,8 +9,10 @@
 // A word is looked at in glances: some looks one pause apart, without a clock. Where the other is at it on another
 // core, the first glance is the whole wait; a clock read between two looks would cost more than the word's way.
 //
-// A spin yields, because whoever it waits for may be ready to run on the same core: the kernel likes to wake who is
-// sent something on the core of the sender. How often, and for how long it spins, is learned (`Neighbour`, `Patience`).
+// A spin yields, because the awaited thread may be ready to run on the same core: the scheduler tends to wake a thread
+// that is sent something on the core of the sender. How often, and for how long it spins, is learned (`CoreSharing`,
+// `SpinBudget`).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>
@@ -21,11 +23,15 @@
 #include "grapnel/status.hpp"
 #include "launch/launch.hpp"
 #include "os/host.hpp"
-#include "progress/internal/patience.hpp"
+#include "progress/between_sleeps.hpp"
+#include "progress/internal/spin_budget.hpp"
 #include "progress/wait_record.hpp"
 #include "transport/transport.hpp"
 
 namespace grapnel::progress {
+
+/// Of node memory: the words of the wait policy, of the server and of the clients of a node.
+std::size_t node_memory_bytes(const launch::NodeMap& nodes, NodeId node);
 
 class Waiting {
  public:
@@ -37,22 +43,22 @@ class Waiting {
   /// No end to a wait but the job's.
   static constexpr std::uint64_t kForever = UINT64_MAX;
 
-  /// Returns when `ready()` holds, calling `worker.progress()` meanwhile and sleeping in `worker.sleep(timeout_ns)`.
-  /// `describe()` says what is waited for, once the wait sleeps; so in the others. Errors: peer_dead; timed_out when
-  /// `until_ns` has passed.
+  /// Returns when `ready()` holds, calling `worker.progress()` and sleeping in `worker.sleep(timeout_ns)`.
+  /// `describe()` names what is waited for, once the wait sleeps; the same in the others. Errors: peer_dead; timed_out
+  /// when `until_ns` has passed.
   template <typename Worker, typename Ready, typename Describe = NoSubject>
   Status on_worker(Worker&& worker, Ready ready, std::uint64_t until_ns = kForever, Describe describe = {}) {
     return wait([&] { return ready(); }, [&] { return worker.progress(); },
                 [&](std::uint64_t timeout_ns) { worker.sleep(timeout_ns); }, until_ns, describe);
   }
 
-  /// Returns when `ready(value)` holds for the value of `word`; `ready` may store to the word, and then says so by
-  /// changing `value`. Whoever else stores to it calls `wake` after; where that may fail to happen once in a while,
+  /// Returns when `ready(value)` holds for the value of `word`; `ready` may store to the word, and then shows it by
+  /// changing `value`. Every other writer calls `wake` after it; where that may fail to happen once in a while,
   /// `nap_ns` bounds each sleep. Errors: peer_dead; timed_out when `until_ns` has passed.
   template <typename Ready, typename Describe = NoSubject>
   Status on_word(os::Word& word, Ready ready, std::uint64_t until_ns = kForever,
                  std::uint64_t nap_ns = kLongestSleep_ns, Describe describe = {}) {
-    // acquire: pairs with the release of whoever stored the awaited value.
+    // acquire: pairs with the release of the writer of the awaited value.
     std::uint32_t seen = 0;
     const auto look = [&] {
       seen = word.load(std::memory_order_acquire);
@@ -73,9 +79,9 @@ class Waiting {
     return false;
   }
 
-  /// Some glances, about a microsecond, unless the one who is waited for needs this core. For a lock's waiter, who is
-  /// not counted among those who spin: leaving that count is a locked instruction after the awaited store, 20 of a
-  /// hand-over's 230 ns.
+  /// Some glances, about a microsecond, unless the awaited thread needs this core. For a lock's waiter, which is
+  /// not counted among the spinning threads: leaving that count is a locked instruction after the awaited store, 20 of
+  /// a hand-over's 230 ns.
   template <typename Ready>
   bool linger(Ready ready) const {
     for (int i = 0; i < kFirstGlances && !neighbour_.answers(); ++i) {
@@ -85,13 +91,13 @@ class Waiting {
   }
 
   /// As `on_word`, with an end, and for words whose writer wakes only those that sleep: before each sleep `mark(seen)`
-  /// says so in the word (and in `seen`), or answers false because the word is no longer what was seen. Errors:
+  /// marks it in the word (and in `seen`), or answers false because the word is no longer what was seen. Errors:
   /// peer_dead; timed_out when `until_ns` has passed.
   template <typename Ready, typename Mark, typename Describe = NoSubject>
   Status on_marked_word(os::Word& word, Ready ready, Mark mark, std::uint64_t until_ns, Describe describe = {}) {
     std::uint32_t seen = 0;
     const auto look = [&] {
-      seen = word.load(std::memory_order_acquire);  // pairs with the release of whoever stored the awaited value
+      seen = word.load(std::memory_order_acquire);  // pairs with the release of the writer of the awaited value
       return ready(seen);
     };
     const auto sleep = [&](std::uint64_t timeout_ns) {
@@ -100,12 +106,12 @@ class Waiting {
     return wait([&] { return glance(look); }, [] { return false; }, sleep, until_ns, describe);
   }
 
-  /// What a thread's yields brought: who else runs on its core. Where that is the one who is waited for, the two hand
+  /// What a thread's yields brought: the other thread on its core. Where that is the awaited one, the two hand
   /// the core to and fro, and to yield at each step is the quickest way to what is waited for. Where it computes, a
   /// yield gives away a time slice, a hundred times what is waited for: then none for twice as long as it took, while
-  /// the thread stays there; the kernel may move it to the one who is waited for at any time.
+  /// the thread stays there; the kernel may move it to the awaited thread at any time.
   /// Threads: any; those of a rank share one, and what one of them learns there is good enough for the others.
-  class Neighbour {
+  class CoreSharing {
    public:
     bool wants_yield(std::uint64_t last_ns, std::uint64_t now_ns, int cpu) const {
       return now_ns - last_ns >= yield_every_ns_.load(std::memory_order_relaxed) &&
@@ -113,15 +119,16 @@ class Waiting {
               cpu != computing_cpu_.load(std::memory_order_relaxed));
     }
     void yielded(std::uint64_t from_ns, std::uint64_t to_ns, int cpu);
-    /// Whether it is the one who is waited for, as far as the last yield tells.
+    /// Whether it is the awaited one, as far as the last yield tells.
     bool answers() const { return yield_every_ns_.load(std::memory_order_relaxed) == 0; }
     /// It answered `kForLong` times, one after the other, since the last `forget`: the two share a core for long.
     bool answers_for_long() const { return in_a_row_.load(std::memory_order_relaxed) >= kForLong; }
     void forget() { in_a_row_.store(0, std::memory_order_relaxed); }
 
    private:
-    static constexpr std::uint64_t kYieldEvery_ns = 2 * base::kMicrosecond_ns;  ///< where nobody is known to be there
-    static constexpr std::uint32_t kForLong = 32;                               ///< about half a millisecond
+    static constexpr std::uint64_t kYieldEvery_ns =
+        2 * base::kMicrosecond_ns;                 ///< where no thread is known to be there
+    static constexpr std::uint32_t kForLong = 32;  ///< about half a millisecond
     // relaxed, all: hints.
     std::atomic<std::uint64_t> yield_every_ns_{kYieldEvery_ns};
     std::atomic<std::uint32_t> in_a_row_{0};
@@ -137,19 +144,19 @@ class Waiting {
   /// A bounded spin for a server or a waiter. None where the node's CPUs are taken by other spinners.
   class Spin {
    public:
-    Spin(Waiting& waiting, Neighbour& neighbour, const Patience& patience, std::uint64_t until_ns = kForever);
+    Spin(Waiting& waiting, CoreSharing& neighbour, const SpinBudget& patience, std::uint64_t until_ns = kForever);
     ~Spin();
     Spin(const Spin&) = delete;
     Spin& operator=(const Spin&) = delete;
     /// One step; false when it is time to sleep.
     bool step();
-    /// Something happened: what comes next may be as near. Not beyond the wait's end, and after 250 ms no more: then it
+    /// Something happened: the next event may be as near. Not beyond the wait's end, and after 250 ms no more: then it
     /// is time to look whether the job still lives.
     void restart();
 
    private:
     Waiting& waiting_;
-    Neighbour& neighbour_;
+    CoreSharing& neighbour_;
     bool counted_;
     const std::uint64_t length_ns_, most_ns_;
     std::uint64_t end_ns_, limit_ns_, yielded_ns_, stepped_ns_;
@@ -171,35 +178,45 @@ class Waiting {
 
   template <typename Ready, typename Progress, typename Sleep, typename Describe>
   Status wait(Ready ready, Progress progress, Sleep sleep, std::uint64_t until_ns, const Describe& describe) {
-    if (ready()) return {};
+    if (ready() || spin_until(ready, progress, until_ns)) return {};
+    WaitRecords::Entry record(records_);
     std::uint64_t since_ns = 0;  // of the first sleep
-    for (;;) {
-      {
-        Spin spin(*this, neighbour_, patience_, until_ns);
-        if (neighbour_.answers()) spin.step();  // nothing can be there before it has run
-        do {
-          bool moved = false;
-          for (int moves = 0; moves < kMovesWithoutClock && progress(); ++moves) {
-            if (ready()) return {};
-            moved = true;
-          }
-          if (ready()) return {};
-          if (moved) spin.restart();
-        } while (spin.step());
-      }
+    do {
       GRAPNEL_TRY(launch_.health());
       const std::uint64_t from_ns = host_.now_ns();
       looked_ns_.store(from_ns, std::memory_order_relaxed);
       if (from_ns >= until_ns) return Status(Code::timed_out, "the time that the caller gave has passed");
       if (since_ns == 0) since_ns = from_ns;
-      const int record = records_.enter(describe(), since_ns);
-      sleep(std::min(kLongestSleep_ns, until_ns - from_ns));
+      record.write(describe(), since_ns);
+      BetweenSleeps* const between = BetweenSleeps::of_this_thread();
+      const std::uint64_t piece_ns = between != nullptr ? between->piece_ns() : kLongestSleep_ns;
+      sleep(std::min(piece_ns, until_ns - from_ns));
       const std::uint64_t to_ns = host_.now_ns();
-      records_.leave(record, to_ns);
       looked_ns_.store(to_ns, std::memory_order_relaxed);
-      if (to_ns < until_ns) patience_.slept(to_ns - from_ns);
-      if (ready()) return {};
-    }
+      // A piece that has passed is no time that something took.
+      if (to_ns < until_ns && (between == nullptr || to_ns - from_ns < piece_ns)) patience_.slept(to_ns - from_ns);
+      if (between != nullptr) between->run();
+    } while (!ready() && !spin_until(ready, progress, until_ns));
+    return {};
+  }
+
+  /// One spin; false when it is time to sleep.
+  template <typename Ready, typename Progress>
+  bool spin_until(Ready& ready, Progress& progress, std::uint64_t until_ns) {
+    const BetweenSleeps* const between = BetweenSleeps::of_this_thread();
+    if (between != nullptr) until_ns = std::min(until_ns, host_.now_ns() + between->piece_ns());
+    Spin spin(*this, neighbour_, patience_, until_ns);
+    if (neighbour_.answers()) spin.step();  // nothing can be there before it has run
+    do {
+      bool moved = false;
+      for (int moves = 0; moves < kMovesWithoutClock && progress(); ++moves) {
+        if (ready()) return true;
+        moved = true;
+      }
+      if (ready()) return true;
+      if (moved) spin.restart();
+    } while (spin.step());
+    return false;
   }
 
   os::Host& host_;
@@ -208,8 +225,8 @@ class Waiting {
   std::uint32_t cpu_share_;
   std::atomic<std::uint64_t> looked_ns_{0};  ///< relaxed: for statistics
   WaitRecords records_;
-  Neighbour neighbour_;  ///< of the callers; a server has its own, and
-  Patience patience_;    ///< its own
+  CoreSharing neighbour_;  ///< of the callers; a server has its own, and
+  SpinBudget patience_;    ///< its own
 };
 
 }  // namespace grapnel::progress

@@ -2,10 +2,11 @@
 //
 // A barrier adds these up to know how many writes a server must have applied. Only *counted* writes are in it: a rank
 // stops counting when it arrives at a barrier and resumes when it leaves the last one that is under way, so that the
-// sums hold still meanwhile. What it writes in between says so in its message and is counted by nobody.
+// sums do not change until it ends. What it writes in between has no such mark and is not counted.
 //
 // Words (node memory): a row of 64-bit counts per local rank, one per node; each row has one writer, its rank.
 // Threads: `add` under the client's guard; `issued` anywhere. Source: thesis, section 4.3 (op_init).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>
@@ -32,7 +33,7 @@ class WriteCounts {
     count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
-  /// By a rank of this node. Ordered by whoever told the caller that the rank has arrived somewhere.
+  /// By a rank of this node. Ordered by the message or word from which the caller knows that the rank has arrived.
   std::uint64_t issued(Rank local, NodeId node) const {
     return rows_[row_of(local) * nodes_ + index(node)].load(std::memory_order_relaxed);
   }

@@ -1,4 +1,5 @@
 // Waiting for started operations, and aggregates.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <cstring>
@@ -12,7 +13,7 @@ namespace grapnel::rma {
 
 // ---- aggregates: many small puts, or gets, in few messages ----
 
-// Takes only what is of its kind and for its target, so what is kept of another goes first.
+// Takes only what is of its kind and for its target, so what is kept of another is sent first.
 Result<Aggregate*> Rma::aggregate_for(Operation& operation, OperationKind kind, Rank target) {
   const Aggregate* kept = operation.aggregate.get();
   if (kept != nullptr && (kept->kind != kind || kept->target != target)) GRAPNEL_TRY(send_aggregate(operation));
@@ -36,20 +37,18 @@ Status Rma::gather(Operation& operation, const StridedTransfer& what) {
 }
 
 Status Rma::gather(Operation& operation, const VectorTransfer& what) {
-  const auto aggregate = aggregate_for(operation, what.kind, what.target);
-  if (!aggregate) return aggregate.status();
-  auto& pieces = (*aggregate)->pieces;
+  GRAPNEL_ASSIGN_OR_RETURN(const auto aggregate, aggregate_for(operation, what.kind, what.target));
+  auto& pieces = aggregate->pieces;
   pieces.insert(pieces.end(), what.pieces.begin(), what.pieces.end());
   return {};
 }
 
 Status Rma::gather_value(Operation& operation, const ContiguousTransfer& what) {
-  const auto aggregate = aggregate_for(operation, what.kind, what.target);
-  if (!aggregate) return aggregate.status();
-  auto& kept = (*aggregate)->values.emplace_back();
+  GRAPNEL_ASSIGN_OR_RETURN(const auto aggregate, aggregate_for(operation, what.kind, what.target));
+  auto& kept = aggregate->values.emplace_back();
   GRAPNEL_CHECK(what.bytes <= kept.size(), "a value of {} bytes; {} are possible", what.bytes, kept.size());
   std::memcpy(kept.data(), what.local, what.bytes);
-  (*aggregate)->pieces.push_back({kept.data(), what.remote, what.bytes});
+  aggregate->pieces.push_back({kept.data(), what.remote, what.bytes});
   return {};
 }
 

@@ -1,4 +1,5 @@
 // How many operations and bytes went which way. Kept per rank, without locks: a store per count on the hot path.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>

@@ -2,13 +2,15 @@
 //
 // A server counts the requests of an origin that it has applied and reports the count with every reply, so a fence asks
 // only a node whose count, as far as it is known here, does not cover the last write. What it waits for is what was
-// written up to its call; what other threads add meanwhile is theirs to fence.
+// written up to its call; what other threads add in between is theirs to fence.
 //
 //   serial       ask one server, wait for its answer, ask the next: 2 messages and 2 delays per dirty node
-//   overlapped   up to K questions at once, the next one as soon as an answer comes; the first server asked is a random
+//   overlapped   up to K questions at once, the next one as soon as an answer arrives; the first server asked is a
+//   random
 //                one, so that the ranks of a job do not all ask the same: 2 messages per dirty node, 2⌈dirty/K⌉ delays
 //
 // Source: thesis, section 3.1.1 (serial) and 3.1.2 (K requests at once, bounded by the buffers; randomised order).
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,7 +48,7 @@ Status Rma::fence_nodes(const std::vector<NodeId>& nodes) {
   if (client_ == nullptr) return {};
   progress::Client::Guard guard(*client_);
   GRAPNEL_TRY(flush_native(nodes));
-  return fence_messages(nodes, config_.fence);
+  return fence_messages(nodes, settings_.fence);
 }
 
 Status Rma::flush_native(const std::vector<NodeId>& nodes) { return native_ ? native_->flush(nodes) : Status{}; }
@@ -55,7 +57,7 @@ Status Rma::ask_for_counts(NodeId node, std::uint32_t window) {
   const auto about = [node] { return progress::WaitSubject{progress::WaitKind::fence, "fence", {index(node)}}; };
   GRAPNEL_TRY(
       client_->wait_until([&] { return fence_progress_.unanswered < window; }, progress::Waiting::kForever, about));
-  progress::Order order;
+  progress::OutgoingRequest order;
   order.handler = progress::kCountsHandler;
   order.on_reply = {[](void* context, const progress::Reply&) {
                       auto& progress = *static_cast<FenceProgress*>(context);
@@ -68,14 +70,14 @@ Status Rma::ask_for_counts(NodeId node, std::uint32_t window) {
   return client_->send(node, order).status();
 }
 
-Status Rma::fence_messages(const std::vector<NodeId>& nodes, base::FenceKind kind) {
+Status Rma::fence_messages(const std::vector<NodeId>& nodes, FenceKind kind) {
   GRAPNEL_TRY(wait_for_messages(nodes, kind));
   return take_refused(nodes);
 }
 
 // Returns when all that was written to the nodes by messages is applied, or refused.
-Status Rma::wait_for_messages(const std::vector<NodeId>& nodes, base::FenceKind kind) {
-  const std::uint32_t window = kind == base::FenceKind::serial ? 1 : config_.fence_window;
+Status Rma::wait_for_messages(const std::vector<NodeId>& nodes, FenceKind kind) {
+  const std::uint32_t window = kind == FenceKind::serial ? 1 : settings_.fence_window;
   std::vector<std::pair<NodeId, std::uint64_t>> dirty;
   for (const NodeId node : nodes) {
     acknowledgements_[index(node)].predictor.fenced();
@@ -92,17 +94,16 @@ Status Rma::wait_for_messages(const std::vector<NodeId>& nodes, base::FenceKind 
   };
   const std::uint64_t forever = progress::Waiting::kForever;
   for (const auto& one : dirty) {
-    // Nothing is asked where the acknowledgement has come meanwhile or is on its way.
+    // Nothing is asked where the acknowledgement has arrived by now or is on its way.
     if (!applied(one) && acknowledgements_[index(one.first)].asked_until < one.second) {
       GRAPNEL_TRY(ask_for_counts(one.first, window));
-      if (kind == base::FenceKind::serial)
-        GRAPNEL_TRY(client_->wait_until([&] { return applied(one); }, forever, about));
+      if (kind == FenceKind::serial) GRAPNEL_TRY(client_->wait_until([&] { return applied(one); }, forever, about));
     }
   }
   return client_->wait_until([&] { return std::all_of(dirty.begin(), dirty.end(), applied); }, forever, about);
 }
 
-// What these nodes refused since the last call: every refusal is told once, by the first fence that covers it.
+// What these nodes refused since the last call: every refusal is reported once, by the first fence that covers it.
 Status Rma::take_refused(const std::vector<NodeId>& nodes) {
   Status refused;
   for (const NodeId node : nodes) {
@@ -117,8 +118,7 @@ Status Rma::take_refused(const std::vector<NodeId>& nodes) {
 
 // ---- the rank's part of a barrier ----
 
-Status Rma::before_barrier(const std::vector<std::uint8_t>& covered, bool fences, base::FenceKind kind,
-                           BarrierCut& cut) {
+Status Rma::before_barrier(const std::vector<std::uint8_t>& covered, bool fences, FenceKind kind, BarrierCut& cut) {
   progress::Client::Guard guard(*client_);
   // First of all: what other threads write while this one waits below is not the barrier's.
   client_->stop_counting();
@@ -151,7 +151,7 @@ Status Rma::after_barrier(const BarrierCut& cut, bool ask) {
   if (ask) {
     std::vector<NodeId> nodes;
     for (const auto& [node, until] : cut.until) nodes.push_back(node);
-    refused = fence_messages(nodes, base::FenceKind::overlapped);
+    refused = fence_messages(nodes, FenceKind::overlapped);
   }
   for (const auto& [node, until] : cut.until) client_->confirm(node, until);
   client_->resume_counting();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rma/handlers.hpp"
 
 #include <memory>
@@ -64,7 +65,7 @@ progress::Outcome Handlers::put(Request& request) {
   return Outcome::done;
 }
 
-static_assert(progress::Server::kLandingsPerOrigin <= segment::Landings::kPerOrigin);
+static_assert(progress::Server::kLandingsPerOrigin <= segment::BulkReceives::kPerOrigin);
 
 ByteSpan Handlers::place_of_put(Request& request) {
   const auto pin = segments_.pin();
@@ -77,8 +78,8 @@ ByteSpan Handlers::place_of_put(Request& request) {
 progress::Outcome Handlers::get(Request& request) {
   const auto body = request.body_as<ContiguousBody>();
   if (body.bytes > transport::kMaxBulkBytes || !holds(body.address, body.bytes)) return Outcome::refused;
-  // Straight from the segment, after this returns: who frees it has waited until others are done with it, and the
-  // pool stays mapped as long as the job, so an origin that breaks the rule reads other bytes and nobody faults.
+  // Straight from the segment, after this returns: the rank that frees it has waited until others are done with it, and
+  // the pool stays mapped as long as the job, so an origin that breaks the rule reads other bytes and does not fault.
   request.answer({}, ByteView(at(body.address), body.bytes));
   return Outcome::done;
 }
@@ -96,7 +97,7 @@ progress::Outcome Handlers::accumulate(Request& request) {
 }
 
 bool Handlers::holds(const StridedBody& body) const {
-  // Nobody sends a message for nothing, and of an empty shape `validate` says nothing.
+  // No origin sends a message for nothing, and `validate` accepts any empty shape.
   if (!validate(body.shape).ok() || body.bytes == 0) return false;
   const auto total = static_cast<std::uint64_t>(body.shape.total_bytes());
   if (body.first > total || body.bytes > total - body.first || body.bytes > transport::kMaxPayloadBytes) return false;

@@ -1,8 +1,9 @@
 // What the node's server does for remote ranks: the operations on this node's memory, one function each.
 //
 // Every handler checks its addresses against the segments before it touches anything, works on at most one chunk, and
-// never waits: bulk data lands where the handler says while it does other work; an accumulate that meets a taken stripe
+// never waits: bulk data lands at the handler's place while it does other work; an accumulate that meets a taken stripe
 // remembers how far it came and is tried again. Threads: the server's.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <span>

@@ -13,6 +13,7 @@
 // whatever its rows or pieces are. Runs stand beside the data: at worst seven times its length, and such a message is
 // delivered whole all the same (transport::kMaxWholeBytes). Only where the server's window is less than sixteen chunks
 // a vector message ends earlier, when its data and runs take half a window.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

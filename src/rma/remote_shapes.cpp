@@ -1,4 +1,5 @@
 // Strided and vector transfers on the wire: cut, pack, send.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "base/codec.hpp"
@@ -152,7 +153,7 @@ Status RemotePath::get_pieces(NodeId node, Operation& operation, std::span<const
     PackedSend* runs = take_packed(operation, 0);
     runs->buffer.assign(cursor.runs().begin(), cursor.runs().end());
     const VectorBody body = cursor.body({});
-    progress::Order order;
+    progress::OutgoingRequest order;
     order.handler = kGetVectorHandler;
     order.body = base::bytes_of(body);
     order.payload = runs->buffer;

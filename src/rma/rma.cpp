@@ -1,4 +1,5 @@
-// Where a transfer goes, and the shared-memory way of each form.
+// The place of a transfer, and the shared-memory way of each form.
+// SPDX-License-Identifier: Apache-2.0
 #include "rma/rma.hpp"
 
 #include <fmt/format.h>
@@ -27,7 +28,7 @@ bool have_equal_counts(const Strided& one, const Strided& other) {
 Rma::Rma(const base::Config& config, launch::Launch& launch, progress::Waiting& waiting,
          segment::SegmentTable& segments, Stripes& stripes, progress::Client* client,
          const transport::Transport* transport)
-    : config_(config),
+    : settings_(config.get<Settings>()),
       launch_(launch),
       waiting_(waiting),
       segments_(segments),
@@ -35,7 +36,7 @@ Rma::Rma(const base::Config& config, launch::Launch& launch, progress::Waiting& 
       stripes_(stripes),
       client_(client),
       ways_(config, transport != nullptr ? transport->capabilities() : transport::Capabilities{}),
-      remote_(client != nullptr ? std::make_unique<RemotePath>(*client, config.chunk_bytes) : nullptr),
+      remote_(client != nullptr ? std::make_unique<RemotePath>(*client, settings_.chunk_bytes) : nullptr),
       local_(static_cast<std::size_t>(launch.size())),
       acknowledgements_(launch.nodes().node_count()),
       implicit_(static_cast<std::size_t>(launch.size())),
@@ -65,15 +66,14 @@ Result<Arithmetic> Rma::arithmetic(ElementType type, const void* scale, std::siz
 }
 
 // Members of an allocation know where it lies; of the others' allocations the target's server knows. What it said holds
-// for one operation only: nobody tells this rank when they are freed.
+// for one operation only: this rank does not learn when they are freed.
 Result<bool> Rma::lies_in_segment(NodeId node, std::uint64_t address, std::size_t bytes, Located& located) const {
   if (segments_.find_remote(node, address, bytes) != nullptr) return true;
   const auto within = [&] { return located.begin <= address && address < located.end; };
   if (!within()) {
     progress::Client::Guard guard(*client_);
-    const auto end = remote_->locate(node, address);
-    if (!end) return end.status();
-    located = {address, *end};
+    GRAPNEL_ASSIGN_OR_RETURN(const auto end, remote_->locate(node, address));
+    located = {address, end};
   }
   return within() && bytes <= located.end - address;
 }
@@ -94,10 +94,11 @@ Result<Rma::Route> Rma::route(const void* remote, std::size_t bytes, Rank target
   GRAPNEL_TRY(check_target(target, what));
   if (bytes == 0) return Route::nothing;
   const bool local = is_local(target);
-  const auto held = local ? Result<bool>(segments_.contains(remote, bytes))
-                          : lies_in_segment(node_of(target), reinterpret_cast<std::uintptr_t>(remote), bytes, located);
-  if (!held) return held.status();
-  if (!*held) {
+  GRAPNEL_ASSIGN_OR_RETURN(
+      const auto held,
+      local ? Result<bool>(segments_.contains(remote, bytes))
+            : lies_in_segment(node_of(target), reinterpret_cast<std::uintptr_t>(remote), bytes, located));
+  if (!held) {
     return Status(Code::invalid_argument, fmt::format("{}: {} bytes at {} of rank {} lie outside every segment", what,
                                                       bytes, remote, index(target)));
   }
@@ -113,7 +114,7 @@ Result<Rma::Route> Rma::route(const StridedTransfer& what) const {
   if (!have_equal_counts(*what.local_shape, *what.remote_shape)) {
     return Status(Code::invalid_argument, "strided: the two sides have different counts");
   }
-  // Unsigned, because nobody has looked yet whether it lies in any memory.
+  // Unsigned, because it was not checked yet whether it lies in any memory.
   const Extent touched = extent(*what.remote_shape);
   const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(what.remote) + static_cast<std::uintptr_t>(touched.low);
   const std::size_t bytes = static_cast<std::size_t>(touched.high) - static_cast<std::size_t>(touched.low);
@@ -125,9 +126,8 @@ Result<Rma::Route> Rma::route(const VectorTransfer& what) const {
   Route way = Route::nothing;
   Located located;
   for (const Piece& piece : what.pieces) {
-    const auto one = route(piece.remote, piece.bytes, what.target, "vector", located);
-    if (!one) return one.status();
-    if (*one != Route::nothing) way = *one;
+    GRAPNEL_ASSIGN_OR_RETURN(const auto one, route(piece.remote, piece.bytes, what.target, "vector", located));
+    if (one != Route::nothing) way = one;
   }
   return way;
 }

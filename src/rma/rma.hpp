@@ -7,6 +7,7 @@
 // Threads: any; the shared-memory path takes no lock but the stripes of an accumulate.
 // Cost: same node: a copy and a few ns. Other node: ⌈bytes/chunk⌉ messages; a get or an atomic waits one round trip.
 // Source: armci-multiprotocol, section 2, figures 1 and 2.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>
@@ -34,6 +35,7 @@
 #include "rma/internal/word.hpp"
 #include "rma/kernels/copy.hpp"
 #include "rma/messages.hpp"
+#include "rma/settings.hpp"
 #include "rma/stripes.hpp"
 #include "rma/ways.hpp"
 #include "segment/segment.hpp"
@@ -82,7 +84,7 @@ class Rma {
     return accumulate_elsewhere(type, scale, source, remote, bytes, target);
   }
 
-  // Strided and vector forms; `kind` says what moves which way. `arithmetic` is for accumulate.
+  // Strided and vector forms; `kind` is the direction. `arithmetic` is for accumulate.
   struct StridedTransfer {
     OperationKind kind{};
     Arithmetic arithmetic;
@@ -123,7 +125,7 @@ class Rma {
     std::size_t remote_extent() const { return static_cast<std::size_t>(remote_stride * (count - 1) + bytes); }
     std::size_t total_bytes() const { return static_cast<std::size_t>(count * bytes); }
   };
-  /// True: the put or get is complete. False: nothing was done, and `transfer` takes it or says what is wrong.
+  /// True: the put or get is complete. False: nothing was done, and `transfer` takes it or answers what is wrong.
   bool move_rows(OperationKind kind, void* local, void* remote, const Rows& rows, Rank target) {
     if (!rows.are_plain() || !in_reach(remote, rows.remote_extent(), target)) return false;
     count_shared(kind, rows.total_bytes());
@@ -136,7 +138,7 @@ class Rma {
     return true;
   }
 
-  /// A put, then `value` at `flag` (32 bits, aligned) of the same target: who sees it finds the data there.
+  /// A put, then `value` at `flag` (32 bits, aligned) of the same target: a rank that sees it finds the data there.
   struct SignalledPut : StridedTransfer {
     void* flag = nullptr;
     std::int32_t value = 0;
@@ -162,11 +164,11 @@ class Rma {
   Status start_value(const void* value, std::size_t bytes, void* remote, Rank target, Handle* handle);
   Status wait(Handle& handle);
   Result<bool> test(Handle& handle);
-  /// How many puts and gets aggregate handles keep that nobody has waited for.
+  /// How many puts and gets aggregate handles keep that were not waited for.
   std::size_t kept() const { return handles_.kept(); }
   Status wait_implicit();
   Status wait_implicit(Rank target);
-  /// Whatever was started and nobody has waited for, explicit or implicit. The first failure.
+  /// Waits for all that was started and not waited for, explicit or implicit. The first failure.
   Status wait_all();
 
   Result<std::int64_t> rmw(RmwOperation operation, void* remote, std::int64_t operand, std::int64_t expected,
@@ -187,10 +189,10 @@ class Rma {
 
   /// Arriving at a barrier that completes the counted writes to the nodes where `covered` is set (by node): afterwards
   /// everything else is complete (native puts, writes elsewhere, writes made while another barrier was under way), and
-  /// the covered ones have left this process. With `fences` they are complete, too, in the way that `kind` says.
+  /// the covered ones have left this process. With `fences` they are complete, too, in the way of `kind`.
   /// Writes are not counted until `after_barrier`. Errors: refused (it took place), peer_dead.
-  Status before_barrier(const std::vector<std::uint8_t>& covered, bool fences, base::FenceKind kind, BarrierCut& cut);
-  /// Leaving it. `ask`: some write of somebody was refused, so each rank asks whether it was one of its own.
+  Status before_barrier(const std::vector<std::uint8_t>& covered, bool fences, FenceKind kind, BarrierCut& cut);
+  /// Leaving it. `ask`: a write of some rank was refused, so each rank asks whether it was one of its own.
   /// Errors: refused, peer_dead.
   Status after_barrier(const BarrierCut& cut, bool ask);
 
@@ -198,7 +200,7 @@ class Rma {
   /// client's guard held; no round trip where nothing is unflushed.
   Status before_messages(NodeId node);
 
-  /// Segments are about to be freed: every key goes, and is imported again where it is still needed.
+  /// Segments are about to be freed: every key is dropped, and imported again where it is still needed.
   void forget_remote_keys();
 
   const OperationCounts& counts(OperationKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
@@ -234,14 +236,14 @@ class Rma {
                                   Rank target);
 
   Status check_target(Rank target, const char* what) const;
-  // Where a transfer goes; errors name the argument that cannot be used.
+  // The place of a transfer; errors name the argument that cannot be used.
   enum class Route { nothing, shared, wire };
   Result<Route> route(const ContiguousTransfer& what) const;
   Result<Route> route(const StridedTransfer& what) const;
   Result<Route> route(const VectorTransfer& what) const;
   Result<Route> route(const SignalledPut& what) const;
   Result<Route> route(const void* remote, std::size_t bytes, Rank target, const char* what) const;
-  /// A part of another node's segment that its server told of.
+  /// A part of another node's segment that its server named.
   struct Located {
     std::uint64_t begin = 0, end = 0;
   };
@@ -283,7 +285,7 @@ class Rma {
   // The acknowledgements that my writes to a node ask for; the record of the writes is the client's.
   struct Acknowledgements {
     std::uint64_t asked_until = 0;  ///< `Client::written` at the last write that asked for one
-    bool asked = false;             ///< the write under way asks
+    bool asked = false;             ///< the write under way requests one
     std::uint32_t refused = 0;      ///< of those that asked; reported by the next fence
     FencePredictor predictor;
   };
@@ -293,12 +295,12 @@ class Rma {
   Status fence_nodes(const std::vector<NodeId>& nodes);
   // fence.cpp; with the client's guard held.
   Status flush_native(const std::vector<NodeId>& nodes);
-  Status fence_messages(const std::vector<NodeId>& nodes, base::FenceKind kind);
+  Status fence_messages(const std::vector<NodeId>& nodes, FenceKind kind);
   Status ask_for_counts(NodeId node, std::uint32_t window);
-  Status wait_for_messages(const std::vector<NodeId>& nodes, base::FenceKind kind);
+  Status wait_for_messages(const std::vector<NodeId>& nodes, FenceKind kind);
   Status take_refused(const std::vector<NodeId>& nodes);
 
-  const base::Config config_;
+  const Settings settings_;
   launch::Launch& launch_;
   progress::Waiting& waiting_;
   segment::SegmentTable& segments_;

@@ -1,4 +1,5 @@
 // Read-modify-write between nodes: a message to the server, and its answer.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include "base/codec.hpp"

@@ -6,6 +6,7 @@
 // Cost: ⌈bytes/chunk⌉ messages, no round trip. On fabrics with a put of their own all but the last chunk goes that way,
 // and a flush; where it is long enough for bulk, in bulk, and a round trip.
 // Source: ARMCI's Put_flag; thesis, section 1 (put, fence, put is what it replaces).
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>

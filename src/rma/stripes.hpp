@@ -1,13 +1,14 @@
 // Accumulate's mutual exclusion: a node's memory is divided into stripes, each with one lock word.
 //
-// The word (a futex):   bit 31: somebody sleeps | bits 30…0: 0 = free, else the owner's mark
+// The word (a futex):   bit 31: a thread sleeps | bits 30…0: 0 = free, else the owner's mark
 //
-// The owner's mark is its rank + 1, or, for the server's thread, rank + 1 + job size: who stands in the way of a stuck
+// The owner's mark is its rank + 1, or, for the server's thread, rank + 1 + job size: the holder that stops a stuck
 // job can be read off the word. Local ranks take a stripe with one compare-and-swap and give it back with one store;
 // the server only tries (its handlers never wait). An address always maps to one stripe, and an element that lies in
 // two takes both, in the order of their words, so accumulates to the same bytes exclude each other, whatever their
 // types; a dead owner ends the job, so a waiter only has to notice that.
 // Source: armci-multiprotocol, section 2 (mutual exclusion between processes and threads of a node).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>
@@ -26,6 +27,7 @@ class Stripes {
   /// Neighbouring data of this size share a stripe; an accumulate takes one lock per stripe that it touches.
   static constexpr std::size_t kStripeBytes = 4096;
   static constexpr std::size_t kCount = 1024;
+  static constexpr std::size_t kNodeMemoryBytes = kCount * 64;
 
   /// Collective in the order of carving.
   explicit Stripes(launch::Launch& launch)
@@ -50,6 +52,7 @@ class Stripes {
   struct alignas(64) Line {
     os::Word word;
   };
+  static_assert(kNodeMemoryBytes == kCount * sizeof(Line));
   std::span<Line> words_;
   std::uint32_t rank_mark_, server_mark_;
 };
@@ -73,7 +76,7 @@ class StripeHolder {
     return &word == &next ? Status() : take(*std::max(&word, &next), second_);
   }
 
-  /// Does not wait; false when somebody else holds it.
+  /// Does not wait; false when it is held.
   bool try_hold(const std::byte* begin, std::size_t bytes) {
     os::Word& word = stripes_.word_of(begin);
     const bool one = Stripes::lie_in_one(begin, bytes);
@@ -114,7 +117,7 @@ class StripeHolder {
   }
   void give_back(os::Word*& held) {
     // A look and a store, where an exchange would wait until all that was just accumulated has reached the cache: 10 of
-    // 60 ns for 4 KiB. Who marks the word as slept on between the two is not woken; so those nap (`kNap_ns`).
+    // 60 ns for 4 KiB. A thread that marks the word as slept on between the two is not woken; so those nap (`kNap_ns`).
     const bool slept_on = (held->load(std::memory_order_relaxed) & kSleepers) != 0;
     held->store(0, std::memory_order_release);
     if (slept_on) [[unlikely]]

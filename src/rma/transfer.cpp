@@ -1,4 +1,5 @@
 // A transfer from the call to its completion: blocking, started, gathered; by shared memory or by wire.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <utility>
@@ -41,7 +42,7 @@ Status Rma::send_by_wire(const Transfer& what, Operation& operation) {
 
 template Status Rma::send_by_wire(const VectorTransfer&, Operation&);  // for completion.cpp
 
-// Everything sent to the node has left this process; a flush of native puts says so by completing them.
+// Everything sent to the node has left this process; a flush of native puts completes them.
 Status Rma::leave(NodeId node) {
   if (native_ && native_->unflushed(node)) return native_->flush(node);
   return client_->drain(node);
@@ -77,10 +78,9 @@ Status Rma::complete(Operation& operation) {
 
 template <typename Transfer>
 Status Rma::run_blocking(const Transfer& what) {
-  const auto way = route(what);
-  if (!way) return way.status();
-  if (*way == Route::nothing) return {};
-  if (*way == Route::shared) return by_shared_memory(what);
+  GRAPNEL_ASSIGN_OR_RETURN(const auto way, route(what));
+  if (way == Route::nothing) return {};
+  if (way == Route::shared) return by_shared_memory(what);
   progress::Client::Guard guard(*client_);
   // A slot of the table and not the stack: where the job ends in the middle, what arrives late still finds it.
   Handle handle;
@@ -102,10 +102,9 @@ Status Rma::get_elsewhere(const void* remote, void* destination, std::size_t byt
 
 Status Rma::accumulate_elsewhere(ElementType type, const void* scale, const void* source, void* remote,
                                  std::size_t bytes, Rank target) {
-  const auto how = arithmetic(type, scale, bytes);
-  if (!how) return how.status();
+  GRAPNEL_ASSIGN_OR_RETURN(const auto how, arithmetic(type, scale, bytes));
   return run_blocking(
-      ContiguousTransfer{OperationKind::accumulate, *how, const_cast<void*>(source), remote, bytes, target});
+      ContiguousTransfer{OperationKind::accumulate, how, const_cast<void*>(source), remote, bytes, target});
 }
 
 Status Rma::transfer(const StridedTransfer& what) {
@@ -119,10 +118,9 @@ Status Rma::put_and_signal(const SignalledPut& what) { return run_blocking(what)
 
 template <typename Transfer>
 Status Rma::run_started(const Transfer& what, Handle* handle) {
-  const auto way = route(what);
-  if (!way) return way.status();
-  if (*way == Route::nothing) return {};
-  if (*way == Route::shared) return by_shared_memory(what);
+  GRAPNEL_ASSIGN_OR_RETURN(const auto way, route(what));
+  if (way == Route::nothing) return {};
+  if (way == Route::shared) return by_shared_memory(what);
   progress::Client::Guard guard(*client_);
   Operation& operation = handle != nullptr ? handles_.of(*handle) : implicit_[index(what.target)];
   const bool gathers = handle != nullptr && HandleTable::aggregates(*handle) && what.kind != OperationKind::accumulate;

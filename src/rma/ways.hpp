@@ -2,6 +2,7 @@
 //
 // Overridden by GRAPNEL_NATIVE_RMA (0: messages only), GRAPNEL_NATIVE_ROW_BYTES and GRAPNEL_BULK_BYTES.
 // Source: armci-multiprotocol, section 2, figure 2 (active messages or remote copies by request size and shape).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>
@@ -11,13 +12,15 @@
 #include "base/config.hpp"
 #include "grapnel/shape.hpp"
 #include "rma/counts.hpp"
+#include "rma/settings.hpp"
+#include "transport/settings.hpp"
 #include "transport/transport.hpp"
 
 namespace grapnel::rma {
 
 enum class WireWay {
   messages,  ///< packed, cut at a chunk, executed by the target node's server
-  bulk,      ///< a message whose data goes from memory to memory, once the server has said where
+  bulk,      ///< a message whose data moves from memory to memory, once the server has named the place
   native,    ///< the fabric's own put or get, row by row
 };
 
@@ -30,12 +33,13 @@ inline std::size_t row_bytes(const Strided& local, const Strided& remote) {
 
 class Ways {
  public:
-  Ways(const base::Config& config, const transport::Capabilities& fabric) : config_(config), fabric_(fabric) {}
+  Ways(const base::Config& config, const transport::Capabilities& fabric)
+      : settings_(config.get<Settings>()), native_(config.get<transport::Settings>().native_rma), fabric_(fabric) {}
 
   /// `row_bytes`: the length of the contiguous rows.
   WireWay choose(OperationKind kind, Form form, std::size_t row_bytes) const;
   /// Whether anything goes native here.
-  bool any_native() const { return config_.native_rma && (fabric_.native_put || fabric_.native_get); }
+  bool any_native() const { return native_ && (fabric_.native_put || fabric_.native_get); }
 
   struct Row {
     std::string operation, form, from_row_bytes, way;
@@ -46,7 +50,8 @@ class Ways {
  private:
   bool goes_native(OperationKind kind, Form form, std::size_t row_bytes) const;
 
-  const base::Config config_;
+  const Settings settings_;
+  const bool native_;
   const transport::Capabilities fabric_;
 };
 

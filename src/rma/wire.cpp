@@ -1,8 +1,9 @@
 // A transfer goes over the wire, by the way that the table in ways.hpp chooses, once it may.
 //
-// Messages of one origin are applied in order; native operations are ordered by nobody. So a message waits for a flush
+// Messages of one origin are applied in order; native operations are not ordered. So a message waits for a flush
 // of the native puts before it, and a native operation for the acknowledgement of the messages before it and for a
 // flush where it may touch what an unflushed put touched.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "rma/internal/run_pairs.hpp"
@@ -16,8 +17,8 @@ bool contiguous(const Strided& shape) { return shape.levels == 0; }
 }  // namespace
 
 Status Rma::before_native(NodeId node, std::uint64_t address, std::size_t bytes) {
-  // A refused write before this one is not this one's error: a fence tells of it.
-  if (!client_->acknowledged(node)) GRAPNEL_TRY(wait_for_messages({node}, config_.fence));
+  // A refused write before this one is not this one's error: a fence reports it.
+  if (!client_->acknowledged(node)) GRAPNEL_TRY(wait_for_messages({node}, settings_.fence));
   return native_->unflushed(node, address, bytes) ? native_->flush(node) : Status{};
 }
 
@@ -25,7 +26,7 @@ Status Rma::before_native(NodeId node, std::uint64_t address, std::size_t bytes)
 // ⌈bytes/chunk⌉, whose number is not known yet; `send_by_wire` notes it.
 progress::OnReply Rma::acknowledgement(NodeId node) {
   Acknowledgements& acknowledgements = acknowledgements_[index(node)];
-  const bool asks = acknowledgements.predictor.next_write_asks() && config_.fence != base::FenceKind::serial;
+  const bool asks = acknowledgements.predictor.next_write_asks() && settings_.fence != FenceKind::serial;
   acknowledgements.asked = asks;
   if (!asks) return {};
   return {[](void* refused, const progress::Reply& reply) {

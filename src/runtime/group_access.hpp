@@ -1,4 +1,5 @@
 // What is inside a public Group: the group as the layers below know it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "grapnel/group.hpp"
@@ -12,8 +13,10 @@ struct Group::Contents {
 
 struct GroupAccess {
   static Group wrap(launch::Group group);
-  /// Null for the group of nobody.
+  /// Null for the group without members.
   static const launch::Group* of(const Group& group) { return group.contents_ ? &group.contents_->group : nullptr; }
+  /// The same, kept alive by what is returned.
+  static std::shared_ptr<const launch::Group> shared(const Group& group) { return {group.contents_, of(group)}; }
 };
 
 }  // namespace grapnel

@@ -1,12 +1,12 @@
 // What a Runtime holds: the layers of one rank, in the order in which they are built.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "base/config.hpp"
+#include "core/core.hpp"
 #include "exchange/group_exchange.hpp"
 #include "exchange/letters.hpp"
 #include "grapnel/runtime.hpp"
@@ -16,11 +16,10 @@
 #include "progress/client.hpp"
 #include "progress/server.hpp"
 #include "progress/waiting.hpp"
-#include "rma/handlers.hpp"
 #include "rma/rma.hpp"
-#include "rma/stripes.hpp"
 #include "runtime/assembly.hpp"
 #include "runtime/internal/rank_reports.hpp"
+#include "runtime/settings.hpp"
 #include "segment/segment.hpp"
 #include "sync/barrier.hpp"
 #include "sync/notifications.hpp"
@@ -28,8 +27,8 @@
 
 namespace grapnel {
 
-/// The members' order is the layers' order; destruction goes backwards. Every rank of a node builds them alike, so
-/// their words lie at the same places of the node memory.
+/// The members' order is the layers' order; destruction is in the opposite order. Every rank of a node builds them in
+/// the same order, so their words lie at the same places of the node memory.
 class Runtime::Implementation {
  public:
   static Result<std::unique_ptr<Implementation>> build(runtime::Foundation foundation);
@@ -40,12 +39,12 @@ class Runtime::Implementation {
   Status free(const Group& group, const Memory& memory);
   Result<std::vector<Bytes>> allgather(const Group& group, ByteView mine);
   // lock_sets.cpp
-  Result<LockSet> create_lock_set(int count, const LockOptions& options);
+  Result<LockSet> create_lock_set(const Group& group, int count, const LockOptions& options);
   Status destroy_lock_set(const LockSet& set);
   Status create_locks(int count, const LockOptions& options);
   Status destroy_locks();
   std::vector<OperationCount> operation_counts() const;
-  /// What is inside; an error for the group of nobody.
+  /// What is inside; an error for the group without members.
   static Result<const launch::Group*> sound(const Group& group, const char* what);
 
   base::Config config;
@@ -57,15 +56,16 @@ class Runtime::Implementation {
   std::shared_ptr<transport::Transport> transport;
   std::unique_ptr<progress::Server> server;  ///< only in the process of the node's leader
   std::unique_ptr<progress::Client> client;
-  std::unique_ptr<rma::Stripes> stripes;
   std::unique_ptr<exchange::Letters> letters;
   std::unique_ptr<exchange::GroupExchange> exchange;
   std::unique_ptr<segment::SegmentTable> segments;
-  std::optional<rma::Rma> rma;  ///< in place: one load less before each operation
-  std::unique_ptr<rma::Handlers> rma_handlers;
-  std::unique_ptr<sync::Barriers> barriers;
-  std::unique_ptr<locks::Locks> locks;
-  std::unique_ptr<sync::Notifications> notifications;
+  std::unique_ptr<core::Core> core;
+  std::vector<std::unique_ptr<core::Service>> services;
+  // Of `services`: those that the C++ interface is made of.
+  rma::Rma* rma = nullptr;
+  sync::Barriers* barriers = nullptr;
+  locks::Locks* locks = nullptr;
+  sync::Notifications* notifications = nullptr;
   LockSet default_locks;
   std::unique_ptr<runtime::RankReports> reports;  ///< null before the start and after the end
 
@@ -74,12 +74,12 @@ class Runtime::Implementation {
   Status compare_settings();
   Status connect_nodes(const runtime::Foundation& foundation);
   Result<std::vector<progress::ServerDescription>> exchange_servers();
+  Status open_services(const runtime::ServiceTypes& types);
   Status start_server();
+  Status complete_services();
+  void close_services();
   void print_statistics();
-  /// By kind, summed over all ranks; collective.
-  Result<std::vector<LockCounts>> sum_lock_counts();
 
-  std::map<const locks::Set*, Memory> lock_memory_;
   bool finished_ = false;
 };
 

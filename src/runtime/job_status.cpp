@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/job_status.hpp"
 
 #include <fmt/format.h>
@@ -95,8 +96,11 @@ std::string seconds(std::uint64_t ns) {
   return fmt::format("{}.{} s", ns / 1'000'000'000, ns % 1'000'000'000 / 100'000'000);
 }
 
+// A set's number names the first member of its group and a number of that one's own (locks/lock_set.hpp).
 std::string lock_words(std::uint64_t set, std::uint64_t index, std::uint64_t home) {
-  const std::string of_set = set == 1 ? "" : fmt::format(" of set {}", set);
+  const std::uint64_t first = set >> 32, number = set & UINT32_MAX;
+  const std::string name = first == 0 ? fmt::format("{}", number) : fmt::format("{}.{}", first, number);
+  const std::string of_set = set == 1 ? "" : " of set " + name;
   return fmt::format("lock {} of rank {}{}", index, home, of_set);
 }
 
@@ -153,7 +157,8 @@ class Lines {
 
   std::string subject(const RankStatus& one) const {
     switch (static_cast<WaitKind>(one.kind)) {
-      case WaitKind::barrier: return barrier(one);
+      case WaitKind::barrier: return meeting(one, "barrier");
+      case WaitKind::collective: return meeting(one, "collective call");
       case WaitKind::lock: return lock(one);
       case WaitKind::notification: return fmt::format("a notification from rank {}", one.what[0]);
       case WaitKind::message:
@@ -174,8 +179,8 @@ class Lines {
     return "something inside the call";
   }
 
-  // Another wait of the same barrier has the same key and count.
-  std::string barrier(const RankStatus& one) const {
+  // Another wait of the same barrier, or of the same phase of a collective call, has the same key and count.
+  std::string meeting(const RankStatus& one, const char* what) const {
     std::vector<std::uint32_t> missing;
     for (const auto& [first, last] : one.members) {
       for (std::uint32_t rank = first; rank <= last && rank < one.size; ++rank) {
@@ -187,9 +192,9 @@ class Lines {
       }
     }
     const std::string group = words(one.members, one.more_members);
-    if (missing.empty()) return fmt::format("the barrier of {}", group);
+    if (missing.empty()) return fmt::format("the {} of {}", what, group);
     const Runs runs = runs_of(missing);
-    return fmt::format("the barrier of {}; {} {} not wait in it", group, words(runs),
+    return fmt::format("the {} of {}; {} {} not wait in it", what, group, words(runs),
                        missing.size() == 1 ? "does" : "do");
   }
 

@@ -4,6 +4,7 @@
 // at a barrier, follows from the answers of all. Nothing is changed by asking.
 //
 // Threads: any.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
@@ -36,9 +37,9 @@ struct RankStatus {
   std::uint64_t waited_ns = 0;
 
   struct Lock {
-    std::uint32_t set;
+    std::uint64_t set;
     std::int32_t index, home;
-    std::uint32_t shared;
+    std::uint64_t shared;
   };
   std::vector<Lock> held;
   std::uint64_t more_held = 0;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "grapnel/lock_set.hpp"
 
 #include "locks/lock_set.hpp"
@@ -47,18 +48,16 @@ Status LockSet::unlock_shared(int index, Rank home) { return set_ ? set_->releas
 
 Result<LockRequest> LockSet::start_lock(int index, Rank home, ByteView payload) {
   if (!set_) return no_set();
-  auto started = set_->start(index, home, {.payload = payload});
-  if (!started) return started.status();
+  GRAPNEL_ASSIGN_OR_RETURN(auto started, set_->start(index, home, {.payload = payload}));
   LockRequest request;
-  request.state_ = *std::move(started);
+  request.state_ = std::move(started);
   return request;
 }
 Result<LockRequest> LockSet::start_lock_shared(int index, Rank home, ByteView payload) {
   if (!set_) return no_set();
-  auto started = set_->start(index, home, {.shared = true, .payload = payload});
-  if (!started) return started.status();
+  GRAPNEL_ASSIGN_OR_RETURN(auto started, set_->start(index, home, {.shared = true, .payload = payload}));
   LockRequest request;
-  request.state_ = *std::move(started);
+  request.state_ = std::move(started);
   return request;
 }
 

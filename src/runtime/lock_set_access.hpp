@@ -1,4 +1,5 @@
 // What is inside a public LockSet: the set as the layer below knows it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/protocols.hpp"
 
 #include "launch/launch.hpp"
@@ -8,10 +9,9 @@
 namespace grapnel::runtime {
 
 Result<std::vector<TransportFound>> transports_found() {
-  const auto rows = transport::describe_transports();
-  if (!rows) return rows.status();
+  GRAPNEL_ASSIGN_OR_RETURN(const auto rows, transport::describe_transports());
   std::vector<TransportFound> found;
-  for (const transport::TransportRow& row : *rows) {
+  for (const transport::TransportRow& row : rows) {
     found.push_back({row.name, row.device, row.native_put, row.native_get, row.detects_dead_peers, row.how});
   }
   return found;

@@ -1,4 +1,5 @@
 // What this machine's transports can do, and which way each operation takes over the wire: for `grapnel info`.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>
@@ -13,7 +14,7 @@ namespace grapnel::runtime {
 struct TransportFound {
   std::string name, device;
   bool native_put = false, native_get = false, notices_deaths = false;
-  std::string done_by;  ///< who carries out a put or get
+  std::string done_by;  ///< what carries out a put or get
 };
 
 /// Milliseconds. Errors: system.

@@ -1,4 +1,5 @@
 // The public interface of the core: every call hands on to the layer that does it.
+// SPDX-License-Identifier: Apache-2.0
 #include "grapnel/runtime.hpp"
 
 #include <cstdlib>
@@ -34,13 +35,13 @@ Result<rma::Arithmetic> arithmetic_of(ElementType type, const void* scale, std::
 
 }  // namespace
 
-Runtime::Runtime(std::unique_ptr<Implementation> implementation) : implementation_(std::move(implementation)) {}
+Runtime::Runtime(std::unique_ptr<Implementation> implementation)
+    : implementation_(std::move(implementation)), rma_(implementation_->rma) {}
 Runtime::~Runtime() = default;
 
 Result<std::unique_ptr<Runtime>> Runtime::start() {
-  auto foundation = runtime::real_foundation();
-  if (!foundation) return foundation.status();
-  return runtime::assemble(std::move(*foundation));
+  GRAPNEL_ASSIGN_OR_RETURN(auto foundation, runtime::real_foundation());
+  return runtime::assemble(std::move(foundation));
 }
 
 Status Runtime::finish() { return implementation_->finish(); }
@@ -77,117 +78,106 @@ Result<Memory> Runtime::allocate(const Group& group, std::size_t bytes) {
 Status Runtime::free(const Group& group, const Memory& memory) { return implementation_->free(group, memory); }
 
 Status Runtime::put(const void* source, void* remote, std::size_t bytes, Rank target) {
-  return implementation_->rma->put(source, remote, bytes, target);
+  return rma_->put(source, remote, bytes, target);
 }
 Status Runtime::get(const void* remote, void* destination, std::size_t bytes, Rank target) {
-  return implementation_->rma->get(remote, destination, bytes, target);
+  return rma_->get(remote, destination, bytes, target);
 }
 Status Runtime::accumulate(ElementType type, const void* scale, const void* source, void* remote, std::size_t bytes,
                            Rank target) {
-  return implementation_->rma->accumulate(type, scale, source, remote, bytes, target);
+  return rma_->accumulate(type, scale, source, remote, bytes, target);
 }
 
 Status Runtime::put(const void* source, const Strided& source_shape, void* remote, const Strided& remote_shape,
                     Rank target) {
-  return implementation_->rma->transfer(
-      strided(OperationKind::put, source, source_shape, remote, remote_shape, target));
+  return rma_->transfer(strided(OperationKind::put, source, source_shape, remote, remote_shape, target));
 }
 Status Runtime::get(const void* remote, const Strided& remote_shape, void* destination,
                     const Strided& destination_shape, Rank target) {
-  return implementation_->rma->transfer(
-      strided(OperationKind::get, destination, destination_shape, remote, remote_shape, target));
+  return rma_->transfer(strided(OperationKind::get, destination, destination_shape, remote, remote_shape, target));
 }
 Status Runtime::accumulate(ElementType type, const void* scale, const void* source, const Strided& source_shape,
                            void* remote, const Strided& remote_shape, Rank target) {
   auto what = strided(OperationKind::accumulate, source, source_shape, remote, remote_shape, target);
   for (const Strided* shape : {&source_shape, &remote_shape}) {
-    const auto how = arithmetic_of(type, scale, *shape);
-    if (!how) return how.status();
-    what.arithmetic = *how;
+    GRAPNEL_ASSIGN_OR_RETURN(const auto how, arithmetic_of(type, scale, *shape));
+    what.arithmetic = how;
   }
-  return implementation_->rma->transfer(what);
+  return rma_->transfer(what);
 }
 
 Status Runtime::put(std::span<const Piece> pieces, Rank target) {
-  return implementation_->rma->transfer(Vector{OperationKind::put, {}, pieces, target});
+  return rma_->transfer(Vector{OperationKind::put, {}, pieces, target});
 }
 Status Runtime::get(std::span<const Piece> pieces, Rank target) {
-  return implementation_->rma->transfer(Vector{OperationKind::get, {}, pieces, target});
+  return rma_->transfer(Vector{OperationKind::get, {}, pieces, target});
 }
 Status Runtime::accumulate(ElementType type, const void* scale, std::span<const Piece> pieces, Rank target) {
-  const auto how = arithmetic_of(type, scale, pieces);
-  if (!how) return how.status();
-  return implementation_->rma->transfer(Vector{OperationKind::accumulate, *how, pieces, target});
+  GRAPNEL_ASSIGN_OR_RETURN(const auto how, arithmetic_of(type, scale, pieces));
+  return rma_->transfer(Vector{OperationKind::accumulate, how, pieces, target});
 }
 
 Status Runtime::start_put(const void* source, void* remote, std::size_t bytes, Rank target, Handle* handle) {
-  return implementation_->rma->start(
-      Contiguous{OperationKind::put, {}, const_cast<void*>(source), remote, bytes, target}, handle);
+  return rma_->start(Contiguous{OperationKind::put, {}, const_cast<void*>(source), remote, bytes, target}, handle);
 }
 Status Runtime::start_get(const void* remote, void* destination, std::size_t bytes, Rank target, Handle* handle) {
-  return implementation_->rma->start(
-      Contiguous{OperationKind::get, {}, destination, const_cast<void*>(remote), bytes, target}, handle);
+  return rma_->start(Contiguous{OperationKind::get, {}, destination, const_cast<void*>(remote), bytes, target}, handle);
 }
 Status Runtime::start_accumulate(ElementType type, const void* scale, const void* source, void* remote,
                                  std::size_t bytes, Rank target, Handle* handle) {
-  const auto how = rma::Rma::arithmetic(type, scale, bytes);
-  if (!how) return how.status();
-  return implementation_->rma->start(
-      Contiguous{OperationKind::accumulate, *how, const_cast<void*>(source), remote, bytes, target}, handle);
+  GRAPNEL_ASSIGN_OR_RETURN(const auto how, rma::Rma::arithmetic(type, scale, bytes));
+  return rma_->start(Contiguous{OperationKind::accumulate, how, const_cast<void*>(source), remote, bytes, target},
+                     handle);
 }
 Status Runtime::start_put(const void* source, const Strided& source_shape, void* remote, const Strided& remote_shape,
                           Rank target, Handle* handle) {
-  return implementation_->rma->start(strided(OperationKind::put, source, source_shape, remote, remote_shape, target),
-                                     handle);
+  return rma_->start(strided(OperationKind::put, source, source_shape, remote, remote_shape, target), handle);
 }
 Status Runtime::start_get(const void* remote, const Strided& remote_shape, void* destination,
                           const Strided& destination_shape, Rank target, Handle* handle) {
-  return implementation_->rma->start(
-      strided(OperationKind::get, destination, destination_shape, remote, remote_shape, target), handle);
+  return rma_->start(strided(OperationKind::get, destination, destination_shape, remote, remote_shape, target), handle);
 }
 Status Runtime::start_accumulate(ElementType type, const void* scale, const void* source, const Strided& source_shape,
                                  void* remote, const Strided& remote_shape, Rank target, Handle* handle) {
   auto what = strided(OperationKind::accumulate, source, source_shape, remote, remote_shape, target);
   for (const Strided* shape : {&source_shape, &remote_shape}) {
-    const auto how = arithmetic_of(type, scale, *shape);
-    if (!how) return how.status();
-    what.arithmetic = *how;
+    GRAPNEL_ASSIGN_OR_RETURN(const auto how, arithmetic_of(type, scale, *shape));
+    what.arithmetic = how;
   }
-  return implementation_->rma->start(what, handle);
+  return rma_->start(what, handle);
 }
 Status Runtime::start_put(std::span<const Piece> pieces, Rank target, Handle* handle) {
-  return implementation_->rma->start(Vector{OperationKind::put, {}, pieces, target}, handle);
+  return rma_->start(Vector{OperationKind::put, {}, pieces, target}, handle);
 }
 Status Runtime::start_get(std::span<const Piece> pieces, Rank target, Handle* handle) {
-  return implementation_->rma->start(Vector{OperationKind::get, {}, pieces, target}, handle);
+  return rma_->start(Vector{OperationKind::get, {}, pieces, target}, handle);
 }
 Status Runtime::start_accumulate(ElementType type, const void* scale, std::span<const Piece> pieces, Rank target,
                                  Handle* handle) {
-  const auto how = arithmetic_of(type, scale, pieces);
-  if (!how) return how.status();
-  return implementation_->rma->start(Vector{OperationKind::accumulate, *how, pieces, target}, handle);
+  GRAPNEL_ASSIGN_OR_RETURN(const auto how, arithmetic_of(type, scale, pieces));
+  return rma_->start(Vector{OperationKind::accumulate, how, pieces, target}, handle);
 }
 
-Status Runtime::wait(Handle& handle) { return implementation_->rma->wait(handle); }
-Result<bool> Runtime::test(Handle& handle) { return implementation_->rma->test(handle); }
-Status Runtime::wait_implicit() { return implementation_->rma->wait_implicit(); }
-Status Runtime::wait_implicit(Rank target) { return implementation_->rma->wait_implicit(target); }
+Status Runtime::wait(Handle& handle) { return rma_->wait(handle); }
+Result<bool> Runtime::test(Handle& handle) { return rma_->test(handle); }
+Status Runtime::wait_implicit() { return rma_->wait_implicit(); }
+Status Runtime::wait_implicit(Rank target) { return rma_->wait_implicit(target); }
 
 Result<std::int64_t> Runtime::fetch_and_add(void* remote, std::int64_t increment, Width width, Rank target) {
-  return implementation_->rma->rmw(rma::RmwOperation::fetch_and_add, remote, increment, 0, width, target);
+  return rma_->rmw(rma::RmwOperation::fetch_and_add, remote, increment, 0, width, target);
 }
 Result<std::int64_t> Runtime::swap(void* remote, std::int64_t value, Width width, Rank target) {
-  return implementation_->rma->rmw(rma::RmwOperation::swap, remote, value, 0, width, target);
+  return rma_->rmw(rma::RmwOperation::swap, remote, value, 0, width, target);
 }
 Result<std::int64_t> Runtime::compare_and_swap(void* remote, std::int64_t expected, std::int64_t desired, Width width,
                                                Rank target) {
-  return implementation_->rma->rmw(rma::RmwOperation::compare_and_swap, remote, desired, expected, width, target);
+  return rma_->rmw(rma::RmwOperation::compare_and_swap, remote, desired, expected, width, target);
 }
 
-Status Runtime::fence(Rank target) { return implementation_->rma->fence({&target, 1}); }
-Status Runtime::fence(std::span<const Rank> targets) { return implementation_->rma->fence(targets); }
-Status Runtime::fence(const Group& group) { return implementation_->rma->fence(group.members()); }
-Status Runtime::fence_all() { return implementation_->rma->fence_all(); }
+Status Runtime::fence(Rank target) { return rma_->fence({&target, 1}); }
+Status Runtime::fence(std::span<const Rank> targets) { return rma_->fence(targets); }
+Status Runtime::fence(const Group& group) { return rma_->fence(group.members()); }
+Status Runtime::fence_all() { return rma_->fence_all(); }
 Status Runtime::barrier() { return barrier(implementation_->world); }
 Status Runtime::begin_barrier() { return begin_barrier(implementation_->world); }
 Result<bool> Runtime::test_barrier() { return test_barrier(implementation_->world); }
@@ -211,10 +201,9 @@ Status Runtime::end_barrier(const Group& group) {
 }
 Result<CombineId> Runtime::add_combine(Combine combine) {
   if (combine == nullptr) return Status(Code::invalid_argument, "add_combine: no function was given");
-  const auto number = implementation_->barriers->add_combine(combine);
-  if (!number) return number.status();
+  GRAPNEL_ASSIGN_OR_RETURN(const auto number, implementation_->barriers->add_combine(combine));
   GRAPNEL_TRY(barrier());  // servers join for ranks of their node that may be ahead of their own process
-  return CombineId(*number);
+  return CombineId(number);
 }
 Result<Bytes> Runtime::barrier_with(CombineId combine, ByteView payload) {
   return barrier_with(implementation_->world, combine, payload);
@@ -225,12 +214,11 @@ Result<Bytes> Runtime::barrier_with(const Group& group, CombineId combine, ByteV
   return joined(group);
 }
 Status Runtime::begin_barrier_with(const Group& group, CombineId combine, ByteView payload) {
-  const auto members = Implementation::sound(group, "begin_barrier_with");
-  if (!members) return members.status();
+  GRAPNEL_ASSIGN_OR_RETURN(const auto members, Implementation::sound(group, "begin_barrier_with"));
   if (combine == CombineId::none) {
     return Status(Code::invalid_argument, "a barrier with payloads needs a function that add_combine has taken");
   }
-  return implementation_->barriers->begin(**members, {static_cast<std::uint32_t>(combine), payload});
+  return implementation_->barriers->begin(*members, {static_cast<std::uint32_t>(combine), payload});
 }
 Bytes Runtime::joined(const Group& group) const {
   const auto members = Implementation::sound(group, "joined");
@@ -239,24 +227,27 @@ Bytes Runtime::joined(const Group& group) const {
   return {all.begin(), all.end()};
 }
 Status Runtime::release(const Group& group) {
-  const auto members = Implementation::sound(group, "release");
-  return members ? implementation_->barriers->release(**members) : members.status();
+  GRAPNEL_ASSIGN_OR_RETURN(const auto members, Implementation::sound(group, "release"));
+  return implementation_->barriers->release(*members);
 }
 
 Status Runtime::put_and_signal(const void* source, void* remote, std::size_t bytes, void* remote_flag,
                                std::int32_t value, Rank target) {
-  return implementation_->rma->put_and_signal(source, remote, bytes, remote_flag, value, target);
+  return rma_->put_and_signal(source, remote, bytes, remote_flag, value, target);
 }
 Status Runtime::put_and_signal(const void* source, const Strided& source_shape, void* remote,
                                const Strided& remote_shape, void* remote_flag, std::int32_t value, Rank target) {
-  return implementation_->rma->put_and_signal(
+  return rma_->put_and_signal(
       {strided(OperationKind::put, source, source_shape, remote, remote_shape, target), remote_flag, value});
 }
 Status Runtime::notify(Rank target) { return implementation_->notifications->send(target); }
 Result<std::uint32_t> Runtime::wait_notify(Rank from) { return implementation_->notifications->wait(from); }
 
 Result<LockSet> Runtime::create_lock_set(int count, const LockOptions& options) {
-  return implementation_->create_lock_set(count, options);
+  return create_lock_set(implementation_->world, count, options);
+}
+Result<LockSet> Runtime::create_lock_set(const Group& group, int count, const LockOptions& options) {
+  return implementation_->create_lock_set(group, count, options);
 }
 Status Runtime::destroy_lock_set(const LockSet& set) { return implementation_->destroy_lock_set(set); }
 Status Runtime::create_locks(int count, const LockOptions& options) {

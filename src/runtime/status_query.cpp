@@ -1,4 +1,5 @@
 // Finding the ranks of this machine by /proc/net/unix, and asking them.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <poll.h>
 
@@ -90,7 +91,7 @@ void take(Asked& one, std::optional<RankStatus>& status) {
 Result<std::vector<RankProcess>> rank_processes() {
   std::ifstream file("/proc/net/unix");
   if (!file) return Status(Code::unavailable, "/proc/net/unix cannot be read: the ranks cannot be found");
-  std::map<std::string, RankProcess> found;  // a name stands there once for each connection that waits
+  std::map<std::string, RankProcess> found;  // a name is there once for each connection that waits
   const std::string mark = std::string("@") + launch::kStatusPrefix;
   for (std::string line; std::getline(file, line);) {
     const std::size_t place = line.find(mark);

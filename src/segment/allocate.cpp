@@ -1,30 +1,37 @@
 // The collective allocation.
 //
-//   everybody                           the first member of each node
+//   every member                        the first member of each node
 //   ---------                           -----------------------------
 //   exchange 1: bytes asked for         … and the memory that is available
-//   plan; all refuse alike if a machine lacks memory
+//   plan; all refuse if a machine lacks memory
 //                                       takes a range of the node's pool and empties it
 //   exchange 2: …                       status, address
-//   all give up alike if one of them failed
+//   all give up if one of them failed
 //   takes the memory of its own part    shows the range to `contains`, registers it with the transport
 //   exchange 3: status                  … and the key
 //                                       if anybody failed: gives the range back
 //
-// The memory is read before exchange 1 and taken after it, so nobody's reading is spoilt by what another took for the
+// The memory is read before exchange 1 and taken after it, so no member's reading contains what another took for the
 // same allocation. It is shown to `contains` before exchange 3, since a rank that is through may write at once.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 
 #include "base/log.hpp"
+#include "exchange/agreement.hpp"
 #include "os/shared_memory.hpp"
-#include "segment/internal/agreement.hpp"
 #include "segment/internal/allocation_plan.hpp"
 #include "segment/internal/live.hpp"
 
 namespace grapnel::segment {
+
+using exchange::blame;
+using exchange::exchange_answers;
+using exchange::get_status;
+using exchange::put_status;
+
 namespace {
 
 // What the first member of a node answers about its node in exchange 2; of others only the (ok) status counts.
@@ -89,7 +96,7 @@ Result<Allocation> SegmentTable::allocate(const launch::Group& group, std::size_
   Status status = agree_on_claims(attempt, claim_range(attempt));
   if (status.ok()) status = agree_on_outcomes(attempt, take_memory(attempt));
   if (status.ok()) return remember(attempt);
-  // Nobody will use the range; what members took of its memory they took before they answered.
+  // The range will not be used; what members took of its memory they took before they answered.
   forget(*attempt.live);
   if (const Status given_back = give_back(*attempt.live); !given_back.ok()) {
     base::log_debug("a failed allocation keeps its addresses: {}", given_back.message());
@@ -107,9 +114,9 @@ Status SegmentTable::agree_on_plan(Attempt& attempt, std::size_t bytes) {
   base::Encoder mine;
   mine.put(std::uint64_t{bytes}).put(std::uint64_t{limit.available_bytes});
   mine.put_string(std::as_bytes(std::span(limit.source)));
-  const auto requests = exchange_answers<PartRequest>(exchange_, attempt.group, mine.view(), read_request);
-  if (!requests) return requests.status();
-  auto plan = plan_allocation(attempt.group, launch_.nodes(), *requests);
+  GRAPNEL_ASSIGN_OR_RETURN(const auto requests,
+                           exchange_answers<PartRequest>(exchange_, attempt.group, mine.view(), read_request));
+  auto plan = plan_allocation(attempt.group, launch_.nodes(), requests);
   if (!plan) return plan.status();
   attempt.plan = *std::move(plan);
   return {};
@@ -121,10 +128,9 @@ Status SegmentTable::claim_range(Attempt& attempt) {
   Live& live = *attempt.live;
   live.range_bytes = share.bytes;
   if (share.first != attempt.group.my_index || share.bytes == 0) return {};
-  const auto offset = ranges_.allocate(share.bytes);
-  if (!offset) return offset.status();
+  GRAPNEL_ASSIGN_OR_RETURN(const auto offset, ranges_.allocate(share.bytes));
   live.claimed = true;
-  live.range_offset = *offset;
+  live.range_offset = offset;
   // A late write of a faulty program may have brought pages back that were given away.
   return os::release_shared_file(files_.memory, live.range_offset, live.range_bytes);
 }
@@ -143,7 +149,7 @@ Status SegmentTable::agree_on_claims(Attempt& attempt, const Status& mine) {
   return {};
 }
 
-// Everybody's part. Each takes its own, so that the pages come from the memory beside its own processor.
+// The parts of all. Each takes its own, so that the pages come from the memory beside its own processor.
 Status SegmentTable::take_memory(Attempt& attempt) {
   Live& live = *attempt.live;
   const std::size_t me = attempt.group.my_index;
@@ -189,7 +195,7 @@ Allocation SegmentTable::remember(Attempt& attempt) {
         {share.node, attempt.claims[share.first].address, std::move(attempt.outcomes[share.first].key)});
   }
   {
-    const std::unique_lock lock(remote_mutex_);
+    const base::ExclusiveLock lock(remote_mutex_);
     std::size_t next = 0;
     for (const NodeShare& share : plan.shares) {
       if (share.node == launch_.node() || share.bytes == 0) continue;

@@ -1,21 +1,26 @@
 // The collective release.
 //
-// Exchange 1: everybody says which allocation it means. All are then done with it, and all decide alike whether they
-// mean the same one. The rank that claimed a node's range gives it back. Exchange 2: it is gone for everybody.
+// Exchange 1: every member sends which allocation it means. All are then done with it, and all decide in the same way
+// whether they mean the same one. The rank that claimed a node's range gives it back. Exchange 2: it is gone for all.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/check.hpp"
-#include "segment/internal/agreement.hpp"
+#include "exchange/agreement.hpp"
 #include "segment/internal/live.hpp"
 
 namespace grapnel::segment {
+
+using exchange::blame;
+using exchange::exchange_answers;
+
 namespace {
 
 enum class Meant : std::uint32_t {
   nothing,     // the address is not the beginning of the caller's part of an allocation of this group
-  empty_part,  // null: whichever the others mean, or the oldest in which nobody has memory
+  empty_part,  // null: the one that the others mean, or the oldest without memory
   number,      // the group's allocation of that number
 };
 
@@ -37,7 +42,7 @@ Status mistake(const launch::Group& group, std::size_t member, const std::string
   return blame(group, member, Status(Code::invalid_argument, what));
 }
 
-// The number that somebody named, unless two differ or somebody's address was wrong; nothing when all passed null.
+// The number that a member named, unless two differ or an address was wrong; nothing when all passed null.
 Result<std::optional<std::uint64_t>> number_meant(const launch::Group& group, const std::vector<Wish>& wishes) {
   std::optional<std::size_t> first;
   for (std::size_t i = 0; i < wishes.size(); ++i) {
@@ -63,15 +68,14 @@ Result<std::optional<std::uint64_t>> number_meant(const launch::Group& group, co
 }  // namespace
 
 Status SegmentTable::free(const launch::Group& group, void* address) {
-  const auto key = agree_on_victim(group, address);
-  if (!key) return key.status();
-  const auto found = live_.find(*key);
+  GRAPNEL_ASSIGN_OR_RETURN(const auto key, agree_on_victim(group, address));
+  const auto found = live_.find(key);
   const std::unique_ptr<Live> live = std::move(found->second);
   live_.erase(found);
   if (void* mine = live->parts[group.my_index].address) by_my_address_.erase(mine);
   forget(*live);
   Status given_back = give_back(*live);
-  GRAPNEL_TRY(meet(exchange_, group));
+  GRAPNEL_TRY(exchange::meet(exchange_, group));
   return given_back;
 }
 
@@ -84,23 +88,21 @@ Result<SegmentTable::LiveKey> SegmentTable::agree_on_victim(const launch::Group&
   }
   base::Encoder out;
   out.put(mine.meant).put(mine.number).put(mine.address);
-  const auto wishes = exchange_answers<Wish>(exchange_, group, out.view(), read_wish);
-  if (!wishes) return wishes.status();
-  const auto number = number_meant(group, *wishes);
-  if (!number) return number.status();
+  GRAPNEL_ASSIGN_OR_RETURN(const auto wishes, exchange_answers<Wish>(exchange_, group, out.view(), read_wish));
+  GRAPNEL_ASSIGN_OR_RETURN(const auto number, number_meant(group, wishes));
 
   const auto has_memory = [](const Part& part) { return part.address != nullptr; };
-  if (!number->has_value()) {
+  if (!number.has_value()) {
     for (auto each = live_.lower_bound({group.key, 0}); each != live_.end() && each->first.first == group.key; ++each) {
       if (std::none_of(each->second->parts.begin(), each->second->parts.end(), has_memory)) return each->first;
     }
     return Status(Code::invalid_argument, "free of null by all ranks of a group that has no allocation without memory");
   }
-  const LiveKey key{group.key, **number};
+  const LiveKey key{group.key, *number};
   const auto live = live_.find(key);
   GRAPNEL_CHECK(live != live_.end(), "the members know different allocations of the group {:#x}", group.key);
   for (std::size_t i = 0; i < group.size(); ++i) {
-    if ((*wishes)[i].meant == Meant::empty_part && has_memory(live->second->parts[i])) {
+    if (wishes[i].meant == Meant::empty_part && has_memory(live->second->parts[i])) {
       return mistake(group, i, "free of null: it has memory in the allocation that the others free");
     }
   }

@@ -15,6 +15,7 @@
 // Threads: `contains` and `Pin` from any thread; allocate and free from one thread at a time, collectively, in the same
 // order by all members.
 // Source: armci-multiprotocol, section 2 (ARMCI_Malloc in shared memory).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>
@@ -26,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "exchange/exchange.hpp"
 #include "grapnel/status.hpp"
 #include "grapnel/types.hpp"
@@ -35,7 +37,7 @@
 #include "os/descriptor.hpp"
 #include "os/host.hpp"
 #include "os/shared_memory.hpp"
-#include "segment/internal/landings.hpp"
+#include "segment/internal/bulk_receives.hpp"
 #include "segment/internal/pin_lock.hpp"
 #include "segment/internal/range_allocator.hpp"
 #include "transport/transport.hpp"
@@ -60,9 +62,9 @@ struct RemoteRegion {
   std::uint64_t id = 0;  ///< names this region for as long as the job lasts; never used again
 };
 
-/// Which addresses lie in live segments of this node, for as long as its table lives. Whoever asks at each operation
-/// keeps a copy in an object of its own: that is one dependent load less, and after a put of some KiB each load waits
-/// behind the put's stores.
+/// Which addresses lie in live segments of this node, for as long as its table lives. A caller that asks at each
+/// operation keeps a copy in an object of its own: that is one dependent load less, and after a put of some KiB each
+/// load waits behind the put's stores.
 class Reach {
  public:
   Reach(std::uintptr_t pool_base, std::size_t pool_bytes, const std::atomic<std::uintptr_t>* end_of_granule)
@@ -77,7 +79,7 @@ class Reach {
     return offset < end && bytes <= end - offset;
   }
 
-  /// Where the live segment that holds `address` ends; 0 where none does. For ranks that were not told.
+  /// The end of the live segment that holds `address`; 0 where none does. For ranks that do not know it.
   std::uintptr_t end_of_segment(const void* address) const {
     const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(address) - pool_base_;
     if (offset >= pool_bytes_) return 0;
@@ -90,6 +92,9 @@ class Reach {
   std::size_t pool_bytes_;
   const std::atomic<std::uintptr_t>* end_of_granule_;
 };
+
+/// Of node memory: the map of taken ranges, and the table of bulk payloads that land.
+std::size_t node_memory_bytes(const launch::NodeMap& nodes, NodeId node);
 
 class SegmentTable {
  public:
@@ -137,7 +142,7 @@ class SegmentTable {
   std::size_t live_allocations() const;
 
  private:
-  /// An allocation's name, alike in all members: the group's key and how many the group had asked for before.
+  /// An allocation's name, the same in all members: the group's key and how many the group had asked for before.
   using LiveKey = std::pair<std::uint64_t, std::uint64_t>;
   struct Live;
   struct Attempt;  // allocate.cpp
@@ -177,9 +182,9 @@ class SegmentTable {
   Reach reach_;
   RangeAllocator ranges_;
   mutable PinLock withdraw_lock_;
-  Landings landings_;
-  mutable std::shared_mutex remote_mutex_;                      ///< guards remote_; nobody waits or yields under it
-  std::vector<std::map<std::uintptr_t, RemoteRegion>> remote_;  ///< by node, by begin
+  BulkReceives landings_;
+  mutable base::SharedMutex remote_mutex_;  ///< no thread waits or yields under it
+  std::vector<std::map<std::uintptr_t, RemoteRegion>> remote_ GRAPNEL_GUARDED_BY(remote_mutex_);  ///< by node, by begin
   std::map<LiveKey, std::unique_ptr<Live>> live_;
   std::map<void*, LiveKey> by_my_address_;              ///< allocations in which this rank has memory
   std::map<std::uint64_t, std::uint64_t> next_number_;  ///< by group key; the second half of the next LiveKey

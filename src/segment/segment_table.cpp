@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "segment/segment.hpp"
 
 #include <mutex>
@@ -31,23 +32,25 @@ Result<os::Descriptor> share_file(launch::Launch& launch, const char* label, std
 
 }  // namespace
 
+std::size_t node_memory_bytes(const launch::NodeMap& nodes, NodeId) {
+  return RangeAllocator::node_memory_bytes() + BulkReceives::node_memory_bytes(nodes.node_of.size()) +
+         base::kCacheLineBytes;  // the pin lock
+}
+
 Result<SegmentTable::NodeFiles> SegmentTable::share_files(launch::Launch& launch) {
   os::AddressPool& pool = launch.pool();
-  auto memory = share_file(launch, "grapnel-segments", kMemoryTag, pool.bytes());
-  if (!memory) return memory.status();
-  const auto table = share_file(launch, "grapnel-bounds", kTableTag, table_bytes(pool.bytes()));
-  if (!table) return table.status();
-  auto mapping = os::Mapping::create(*table, table_bytes(pool.bytes()));
-  if (!mapping) return mapping.status();
-  GRAPNEL_TRY(pool.map(*memory, pool.base(), pool.bytes()));
-  return NodeFiles{*std::move(memory), *std::move(mapping)};
+  GRAPNEL_ASSIGN_OR_RETURN(auto memory, share_file(launch, "grapnel-segments", kMemoryTag, pool.bytes()));
+  GRAPNEL_ASSIGN_OR_RETURN(const auto table,
+                           share_file(launch, "grapnel-bounds", kTableTag, table_bytes(pool.bytes())));
+  GRAPNEL_ASSIGN_OR_RETURN(auto mapping, os::Mapping::create(table, table_bytes(pool.bytes())));
+  GRAPNEL_TRY(pool.map(memory, pool.base(), pool.bytes()));
+  return NodeFiles{std::move(memory), std::move(mapping)};
 }
 
 Result<std::unique_ptr<SegmentTable>> SegmentTable::create(launch::Launch& launch, exchange::Exchange& exchange,
                                                            os::Host& host, transport::Transport* transport) {
-  auto files = share_files(launch);
-  if (!files) return files.status();
-  return std::unique_ptr<SegmentTable>(new SegmentTable(launch, exchange, host, transport, *std::move(files)));
+  GRAPNEL_ASSIGN_OR_RETURN(auto files, share_files(launch));
+  return std::unique_ptr<SegmentTable>(new SegmentTable(launch, exchange, host, transport, std::move(files)));
 }
 
 SegmentTable::SegmentTable(launch::Launch& launch, exchange::Exchange& exchange, os::Host& host,
@@ -65,7 +68,7 @@ SegmentTable::SegmentTable(launch::Launch& launch, exchange::Exchange& exchange,
       remote_(launch.nodes().node_count()) {}
 
 SegmentTable::~SegmentTable() {
-  // What the program did not free goes with the node's last rank: the others may still use it.
+  // What the program did not free ends with the node's last rank: the others may still use it.
   for (auto& [key, live] : live_) forget(*live);
   launch_.pool().unmap(pool_base_);
 }
@@ -73,8 +76,8 @@ SegmentTable::~SegmentTable() {
 std::size_t SegmentTable::live_allocations() const { return live_.size(); }
 
 const RemoteRegion* SegmentTable::find_remote(NodeId node, std::uintptr_t address, std::size_t bytes) const {
+  const base::SharedLock lock(remote_mutex_);
   if (index(node) >= remote_.size()) return nullptr;
-  const std::shared_lock lock(remote_mutex_);
   const auto& regions = remote_[index(node)];
   auto behind = regions.upper_bound(address);
   if (behind == regions.begin()) return nullptr;
@@ -85,7 +88,7 @@ const RemoteRegion* SegmentTable::find_remote(NodeId node, std::uintptr_t addres
 void SegmentTable::publish_range(std::size_t offset, std::size_t bytes) {
   const std::uintptr_t end = offset + bytes;
   for (std::size_t at = offset; at < end; at += os::kPoolGranuleBytes) {
-    // Release: who reads the entry in `contains` finds the memory zero.
+    // Release: a thread that reads the entry in `contains` finds the memory zero.
     end_of_granule_[at / os::kPoolGranuleBytes].store(end, std::memory_order_release);
   }
 }
@@ -100,7 +103,7 @@ Status SegmentTable::give_back(const Live& live) {
     }
   }
   // Nothing lands where the callers kept the rule that their operations are complete. Where the job has ended, the rest
-  // of a payload meets memory that nobody reads.
+  // of a payload meets memory that is no longer read.
   const std::uintptr_t begin = pool_base_ + live.range_offset;
   landings_.wait_until_clear(begin, begin + live.range_bytes, [this] { return !launch_.health().ok(); });
   GRAPNEL_TRY(os::release_shared_file(files_.memory, live.range_offset, live.range_bytes));
@@ -109,7 +112,7 @@ Status SegmentTable::give_back(const Live& live) {
 
 void SegmentTable::forget(Live& live) {
   live.registered.reset();
-  const std::unique_lock lock(remote_mutex_);
+  const base::ExclusiveLock lock(remote_mutex_);
   for (const Live::Remote& region : live.remote) remote_[index(region.node)].erase(region.begin);
   live.remote.clear();
 }

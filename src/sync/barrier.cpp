@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sync/barrier.hpp"
 
 #include <fmt/format.h>
@@ -7,6 +8,9 @@
 
 #include "base/codec.hpp"
 #include "base/units.hpp"
+#include "core/core.hpp"
+#include "rma/settings.hpp"
+#include "sync/settings.hpp"
 
 namespace grapnel::sync {
 namespace {
@@ -17,48 +21,42 @@ constexpr std::uint64_t kAskFor_ns = base::kMillisecond_ns;
 
 }  // namespace
 
-Barriers::Barriers(const base::Config& config, launch::Launch& launch, progress::Waiting& waiting, rma::Rma& rma,
-                   progress::Client* client, progress::Server* server)
-    : config_(config),
-      launch_(launch),
-      waiting_(waiting),
+Barriers::Barriers(core::Core& core, rma::Rma& rma)
+    : launch_(core.launch),
+      waiting_(core.waiting),
       rma_(rma),
-      client_(client),
-      server_(server),
-      forced_(forced_plan(config.barrier)),
-      words_(launch, waiting) {
-  if (server == nullptr) return;
-  server_part_ =
-      std::make_unique<BarrierServer>(config, launch, waiting, *server, client->write_counts(), words_, combines_);
+      client_(core.client),
+      server_(core.server),
+      forced_(forced_plan(core.config.get<Settings>().barrier)),
+      words_(launch_, waiting_) {
+  if (server_ == nullptr) return;
+  server_part_ = std::make_unique<BarrierServer>(core.config, launch_, waiting_, *server_, client_->write_counts(),
+                                                 words_, combines_);
   server_part_->add_to_server();
 }
 
 bool Barriers::passed(const Membership& mine) const {
-  // acquire: pairs with the opening of the gate.
-  return BarrierWords::passed(mine.entry->gate.load(std::memory_order_acquire), gate_count(mine, mine.done + 1));
+  return mine.entry->gate.has_passed(gate_count(mine, mine.done + 1));
 }
 
 Status Barriers::run(const launch::Group& group) {
-  const auto mine = prepare(group, {});
-  if (!mine) return mine.status();
-  const bool rings = arrive(**mine);
-  GRAPNEL_TRY(wait_at_gate(group, **mine, progress::Waiting::kForever, rings));
-  return leave(**mine);
+  GRAPNEL_ASSIGN_OR_RETURN(const auto mine, prepare(group, {}));
+  const bool rings = arrive(*mine);
+  GRAPNEL_TRY(wait_at_gate(group, *mine, rings));
+  return leave(*mine);
 }
 
 Status Barriers::begin(const launch::Group& group, const Contribution& contribution) {
-  const auto mine = prepare(group, contribution);
-  if (!mine) return mine.status();
-  if (!arrive(**mine)) return {};
+  GRAPNEL_ASSIGN_OR_RETURN(const auto mine, prepare(group, contribution));
+  if (!arrive(*mine)) return {};
   if (server_ == nullptr) return client_->ring();
   server_->ring_or_stand_in();
   return {};
 }
 
 Result<Barriers::Membership*> Barriers::prepare(const launch::Group& group, const Contribution& contribution) {
-  const auto found = membership(group);
-  if (!found) return found.status();
-  Membership& mine = **found;
+  GRAPNEL_ASSIGN_OR_RETURN(const auto found, membership(group));
+  Membership& mine = *found;
   if (mine.begun) {
     return Status(Code::invalid_argument, "this group's barrier has begun already; end it before the next one");
   }
@@ -83,7 +81,7 @@ Status Barriers::complete_own_writes(Membership& mine) {
   // Not the node's leader, who may be no member: the plan wants to know before that one's first barrier.
   if (mine.measures && !forced_) GRAPNEL_TRY(measure_delay());
   const bool fences = plan == BarrierPlan::few || plan == BarrierPlan::serial;
-  const auto kind = plan == BarrierPlan::serial ? base::FenceKind::serial : base::FenceKind::overlapped;
+  const auto kind = plan == BarrierPlan::serial ? rma::FenceKind::serial : rma::FenceKind::overlapped;
   // A write of mine that was refused is no reason to leave the others waiting.
   mine.fenced = rma_.before_barrier(mine.nodes, fences, kind, mine.cut);
   if (mine.fenced.code() == Code::peer_dead) return mine.fenced;
@@ -93,14 +91,13 @@ Status Barriers::complete_own_writes(Membership& mine) {
 }
 
 Status Barriers::contribute(Membership& mine, const Contribution& contribution) {
-  const auto area_or = words_.payload_area(*mine.entry);
-  if (!area_or) return area_or.status();
-  PayloadArea& area = **area_or;
+  GRAPNEL_ASSIGN_OR_RETURN(const auto area_or, words_.payload_area(*mine.entry));
+  PayloadArea& area = *area_or;
   Status outcome;
   GRAPNEL_TRY(words_.with_area(area, [&] {
     // For the server. Ordered by the arrival.
     if (mine.several_nodes) mine.entry->combine.store(contribution.combine, std::memory_order_relaxed);
-    const std::uint32_t count = (mine.done + 1) & BarrierWords::kCountMask;
+    const std::uint32_t count = (mine.done + 1) & progress::Gate::kCountMask;
     PayloadArea::Joined& in = area.in[count % 2];
     const ByteView before = in.of(count);
     Bytes joined(before.begin(), before.end());
@@ -124,7 +121,7 @@ Status Barriers::contribute(Membership& mine, const Contribution& contribution) 
 bool Barriers::arrive(Membership& mine) {
   BarrierEntry& entry = *mine.entry;
   if (!mine.several_nodes) {
-    words_.arrive_at_gate(entry, gate_count(mine, mine.done + 1));
+    entry.gate.arrive(waiting_.host(), gate_count(mine, mine.done + 1));
     return false;
   }
   if (mine.cut.dirty > 0) {
@@ -146,67 +143,42 @@ Result<Barriers::Membership*> Barriers::begun(const launch::Group& group) {
 }
 
 Result<bool> Barriers::test(const launch::Group& group) {
-  const auto mine = begun(group);
-  if (!mine) return mine.status();
-  if (!passed(**mine)) {
+  GRAPNEL_ASSIGN_OR_RETURN(const auto mine, begun(group));
+  if (!passed(*mine)) {
     GRAPNEL_TRY(waiting_.health());
     waiting_.host().relax();
     return false;
   }
-  GRAPNEL_TRY(leave(**mine));
+  GRAPNEL_TRY(leave(*mine));
   return true;
 }
 
 Status Barriers::end(const launch::Group& group) {
-  const auto mine = begun(group);
-  if (!mine) return mine.status();
-  GRAPNEL_TRY(wait_at_gate(group, **mine, progress::Waiting::kForever));
-  return leave(**mine);
+  GRAPNEL_ASSIGN_OR_RETURN(const auto mine, begun(group));
+  GRAPNEL_TRY(wait_at_gate(group, *mine));
+  return leave(*mine);
 }
 
-Result<bool> Barriers::end_within(const launch::Group& group, std::uint64_t timeout_ns) {
-  const auto mine = begun(group);
-  if (!mine) return mine.status();
-  if (!passed(**mine)) {
-    const Status waited = wait_at_gate(group, **mine, waiting_.host().now_ns() + timeout_ns);
-    if (waited.code() == Code::timed_out) return false;
-    GRAPNEL_TRY(waited);
-  }
-  GRAPNEL_TRY(leave(**mine));
-  return true;
-}
-
-Status Barriers::wait_at_gate(const launch::Group& group, Membership& mine, std::uint64_t until_ns, bool rings) {
+Status Barriers::wait_at_gate(const launch::Group& group, Membership& mine, bool rings) {
   const auto about = [&] {
     return progress::WaitSubject{progress::WaitKind::barrier, "barrier", {group.key, mine.done + 1}, &group.members};
   };
   if (mine.several_nodes && server_ != nullptr) {
     const auto is_open = [&] { return passed(mine); };
     if (is_open()) return {};
-    // Only the server opens this gate, so who does its work need not look at anything else.
+    // Only the server opens this gate, so the thread that does its work need not look at anything else.
     progress::Server::StandIn server(*server_);
-    if (server.has_turn()) return waiting_.on_worker(server, is_open, until_ns, about);
+    if (server.has_turn()) return waiting_.on_worker(server, is_open, progress::Waiting::kForever, about);
   }
   if (rings && server_ != nullptr) server_->ring();
   if (rings && server_ == nullptr) GRAPNEL_TRY(client_->ring());
-  const std::uint32_t count = gate_count(mine, mine.done + 1);
-  os::Word& gate = mine.entry->gate;
-  return waiting_.on_marked_word(
-      gate, [&](std::uint32_t seen) { return BarrierWords::passed(seen, count); },
-      [&](std::uint32_t& seen) {
-        if ((seen & 1) != 0) return true;
-        // acq_rel: the opener's exchange either sees the mark, or has changed the word.
-        const bool marked = gate.compare_exchange_strong(seen, seen | 1, std::memory_order_acq_rel);
-        if (marked) seen |= 1;
-        return marked;
-      },
-      until_ns, about);
+  return mine.entry->gate.wait(waiting_, gate_count(mine, mine.done + 1), about);
 }
 
 // The gate is open.
 Status Barriers::leave(Membership& mine) {
   mine.begun = false;
-  mine.done = (mine.done + 1) & BarrierWords::kCountMask;
+  mine.done = (mine.done + 1) & progress::Gate::kCountMask;
   (mine.several_nodes ? counts_.wire : counts_.shared).add(1);
   if (client_ == nullptr) return {};
   Status refused = std::move(mine.fenced);
@@ -245,7 +217,7 @@ Status Barriers::measure_delay() {
   for (int i = 0; i < kMostAsks; ++i) {
     const std::uint64_t begin_ns = waiting_.host().now_ns();
     if (i >= kLeastAsks && begin_ns - first_ns > kAskFor_ns) break;
-    progress::Order order;
+    progress::OutgoingRequest order;
     order.handler = progress::kCountsHandler;
     const progress::Client::Guard guard(*client_);
     const auto answered = client_->ask(next, order);

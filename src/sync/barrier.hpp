@@ -3,7 +3,7 @@
 //
 //   begin ─▶ what only the rank can do: flush its native puts, fence what the plan asks to fence
 //         ─▶ arrive in node memory (barrier/words.hpp); the last of the node launches the wire's part, which the node's
-//            server carries out (barrier/server.hpp): members that compute meanwhile hold up nobody
+//            server carries out (barrier/server.hpp): members that compute in between hold up no node
 //   test, end ─▶ the gate of the node
 //
 // Plans, their messages and delays: barrier/plan.hpp. One server per node is on the wire. A group on one node needs no
@@ -13,8 +13,9 @@
 // writes in between is not covered by this barrier; it is covered by the next one, which asks for its acknowledgement.
 // Barriers of different groups may be under way at once, in any order.
 //
-// Threads: collective calls, from one thread of a rank at a time; others may put and get meanwhile.
+// Threads: collective calls, from one thread of a rank at a time; others may put and get at the same time.
 // Cost: same node: one atomic to arrive, one line to leave. Source: thesis, chapter 4; design: plan.hpp, schedule.hpp.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,8 @@
 #include <optional>
 #include <vector>
 
-#include "base/config.hpp"
 #include "base/count.hpp"
+#include "core/service.hpp"
 #include "grapnel/status.hpp"
 #include "launch/group.hpp"
 #include "launch/launch.hpp"
@@ -47,15 +48,16 @@ struct Contribution {
   ByteView payload;           ///< kMostBytes at most; may be empty, and differ in length
 };
 
+extern const core::ServiceType kBarrierService;
+
 struct BarrierCounts {
   base::Count shared, wire;  ///< barriers of one node, of several
 };
 
-class Barriers {
+class Barriers final : public core::Service {
  public:
-  /// Collective in the order of carving. `client` is null in a job of one node, `server` where this rank leads no node.
-  Barriers(const base::Config& config, launch::Launch& launch, progress::Waiting& waiting, rma::Rma& rma,
-           progress::Client* client, progress::Server* server);
+  /// Collective in the order of carving.
+  Barriers(core::Core& core, rma::Rma& rma);
 
   /// Makes the barriers of the whole job possible; before the server starts. Errors: peer_dead.
   Status open_world(const launch::Group& world);
@@ -71,22 +73,20 @@ class Barriers {
   /// Arrives. Waits for what this rank has to flush or fence, never for another rank. Errors: invalid_argument (begun
   /// already; a payload too long), unavailable, peer_dead.
   Status begin(const launch::Group& group, const Contribution& contribution = {});
-  /// Whether everybody has come and all is complete; then the barrier is over and `end` must not be called. Never
+  /// Whether all have arrived and all is complete; then the barrier is over and `end` must not be called. Never
   /// sleeps. Errors: invalid_argument (not begun), refused.
   Result<bool> test(const launch::Group& group);
   /// Waits for that. Errors: as `test`; peer_dead.
   Status end(const launch::Group& group);
-  /// Waits for that, about so long at most. False: it is under way still, as if nothing had been called. For who has
-  /// other things to keep going meanwhile. Errors: as `end`.
-  Result<bool> end_within(const launch::Group& group, std::uint64_t timeout_ns);
   /// What the last barrier joined; valid until the next `begin` of the group.
   ByteView joined(const launch::Group& group);
 
-  /// The group will have no more barriers, until its members call one again. Collective in effect, but waits for nobody
-  /// else. Its words are free once all members of the node have released it;
+  /// The group will have no more barriers, until its members call one again. Collective in effect, but waits for no
+  /// rank else. Its words are free once all members of the node have released it;
   /// those of all ranks stay. Errors: invalid_argument (under way).
   Status release(const launch::Group& group);
 
+  void append_counts(std::vector<OperationCount>& rows) const override;
   const BarrierCounts& counts() const { return counts_; }
   /// Sent by this node's server, if this rank leads it.
   std::uint64_t messages() const { return server_part_ ? server_part_->messages() : 0; }
@@ -110,9 +110,9 @@ class Barriers {
     Status fenced;
   };
 
-  /// Where the gate stands after `barriers` of them.
+  /// The gate's value after `barriers` of them.
   static std::uint32_t gate_count(const Membership& mine, std::uint32_t barriers) {
-    return (mine.several_nodes ? barriers : barriers * mine.local) & BarrierWords::kCountMask;
+    return (mine.several_nodes ? barriers : barriers * mine.local) & progress::Gate::kCountMask;
   }
 
   Result<Membership*> membership(const launch::Group& group);
@@ -121,18 +121,17 @@ class Barriers {
   Status join(const launch::Group& group, Membership& mine, const std::function<Status(std::uint32_t)>& on_new);
   Status tell_server(const launch::Group& group, std::uint32_t entry, bool ends);
   Status contribute(Membership& mine, const Contribution& contribution);
-  /// All that comes before the arrival.
+  /// All that is done before the arrival.
   Result<Membership*> prepare(const launch::Group& group, const Contribution& contribution);
   Status complete_own_writes(Membership& mine);
   /// Whether the server now has work.
   bool arrive(Membership& mine);
-  /// `rings`: the server has work, and has not been told.
-  Status wait_at_gate(const launch::Group& group, Membership& mine, std::uint64_t until_ns, bool rings = false);
+  /// `rings`: the server has work, and was not notified.
+  Status wait_at_gate(const launch::Group& group, Membership& mine, bool rings = false);
   Status leave(Membership& mine);
   Status measure_delay();
   bool passed(const Membership& mine) const;
 
-  const base::Config config_;
   launch::Launch& launch_;
   progress::Waiting& waiting_;
   rma::Rma& rma_;

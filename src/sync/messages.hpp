@@ -1,4 +1,5 @@
-// What notifications put on the wire: handler number and body. A barrier's: barrier/messages.hpp.
+// The message of a notification: handler number and body. A barrier's: barrier/messages.hpp.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

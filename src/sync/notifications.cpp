@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sync/notifications.hpp"
 
 #include <fmt/format.h>
@@ -7,16 +8,17 @@
 
 namespace grapnel::sync {
 
-Notifications::Notifications(launch::Launch& launch, progress::Waiting& waiting, progress::Client* client,
-                             rma::Rma& rma)
-    : launch_(launch),
-      waiting_(waiting),
-      client_(client),
+Notifications::Notifications(core::Core& core, rma::Rma& rma)
+    : launch_(core.launch),
+      waiting_(core.waiting),
+      client_(core.client),
       rma_(rma),
-      size_(static_cast<std::size_t>(launch.size())),
-      place_(launch::places_in_nodes(launch.nodes())),
-      counts_(launch.node_memory().carve<os::Word>(launch.nodes().ranks_of[index(launch.node())].size() * size_)),
-      taken_(size_) {}
+      size_(static_cast<std::size_t>(launch_.size())),
+      place_(launch::places_in_nodes(launch_.nodes())),
+      counts_(launch_.node_memory().carve<os::Word>(launch_.nodes().ranks_of[index(launch_.node())].size() * size_)),
+      taken_(size_) {
+  if (core.server != nullptr) add_handlers(core.server->handlers());
+}
 
 void Notifications::add_handlers(progress::HandlerTable& table) {
   table.add(kNotifyHandler,
@@ -50,7 +52,7 @@ Status Notifications::send(Rank target) {
     return {};
   }
   const NotifyBody body{static_cast<std::int32_t>(index(target))};
-  progress::Order order;
+  progress::OutgoingRequest order;
   order.handler = kNotifyHandler;
   order.body = base::bytes_of(body);
   progress::Client::Guard guard(*client_);
@@ -60,38 +62,21 @@ Status Notifications::send(Rank target) {
 }
 
 Result<std::uint32_t> Notifications::wait(Rank from) {
-  const auto number = take(from);
-  if (!number) return number.status();
-  std::uint32_t come = 0;
-  GRAPNEL_TRY(wait_until(from, *number, progress::Waiting::kForever, come));
-  return come;
-}
-
-Result<std::uint32_t> Notifications::take(Rank from) {
   GRAPNEL_TRY(check(from, "wait for a notification"));
   // relaxed: only which one is meant; two threads that wait take different ones.
-  return taken_[index(from)].fetch_add(1, std::memory_order_relaxed) + 1;
-}
-
-Result<bool> Notifications::wait_within(Rank from, std::uint32_t number, std::uint64_t timeout_ns,
-                                        std::uint32_t& come) {
-  const Status waited = wait_until(from, number, waiting_.host().now_ns() + timeout_ns, come);
-  if (waited.code() == Code::timed_out) return false;
-  if (!waited.ok()) return waited;
-  return true;
-}
-
-Status Notifications::wait_until(Rank from, std::uint32_t number, std::uint64_t until_ns, std::uint32_t& come) {
-  return waiting_.on_word(
+  const std::uint32_t number = taken_[index(from)].fetch_add(1, std::memory_order_relaxed) + 1;
+  std::uint32_t arrived = 0;
+  GRAPNEL_TRY(waiting_.on_word(
       count_of(launch_.rank(), from),
       [&](std::uint32_t& count) {
-        come = count;
+        arrived = count;
         return static_cast<std::int32_t>(count - number) >= 0;
       },
-      until_ns, progress::Waiting::kLongestSleep_ns,
+      progress::Waiting::kForever, progress::Waiting::kLongestSleep_ns,
       [from] {
         return progress::WaitSubject{progress::WaitKind::notification, "wait_notify", {index(from)}};
-      });
+      }));
+  return arrived;
 }
 
 }  // namespace grapnel::sync

@@ -1,4 +1,4 @@
-// Notify: a rank tells another that its writes to it so far are there, and the other waits for it.
+// Notify: a rank notifies another that its writes to it so far are there, and the other waits for it.
 //
 // A counter per target and origin in the target's node memory; the origin's writes come before its increment: on the
 // node by a release, elsewhere because the server executes the messages of an origin in the order sent, after native
@@ -9,6 +9,7 @@
 // Cost: `send`: one one-way message to another node, which has left on return; `wait`: none.
 // Threads: any.
 // Source: ARMCI's notify and wait-for-notify; thesis, section 1 (instead of put, fence, put).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>
@@ -16,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "core/core.hpp"
 #include "grapnel/status.hpp"
 #include "launch/launch.hpp"
 #include "progress/client.hpp"
@@ -25,28 +27,24 @@
 
 namespace grapnel::sync {
 
-class Notifications {
- public:
-  /// Collective in the order of carving. `client` is null in a job of one node.
-  Notifications(launch::Launch& launch, progress::Waiting& waiting, progress::Client* client, rma::Rma& rma);
+extern const core::ServiceType kNotificationService;
 
-  /// The server's part; only where this rank leads its node.
-  void add_handlers(progress::HandlerTable& table);
+class Notifications final : public core::Service {
+ public:
+  /// Collective in the order of carving.
+  Notifications(core::Core& core, rma::Rma& rma);
 
   /// Errors: invalid_argument, peer_dead.
   Status send(Rank target);
   /// Waits for one more notification of `from` than was taken so far; how many have come.
   Result<std::uint32_t> wait(Rank from);
-  /// The same in pieces: the number of that notification, which the caller now has to wait for;
-  Result<std::uint32_t> take(Rank from);
-  /// … and whether it came within about so long; `come`: how many have then. Errors: peer_dead.
-  Result<bool> wait_within(Rank from, std::uint32_t number, std::uint64_t timeout_ns, std::uint32_t& come);
 
  private:
+  /// The server's part; only where this rank leads its node.
+  void add_handlers(progress::HandlerTable& table);
   os::Word& count_of(Rank target, Rank origin) { return counts_[place_[index(target)] * size_ + index(origin)]; }
   void increment(os::Word& count);
   Status check(Rank rank, const char* what) const;
-  Status wait_until(Rank from, std::uint32_t number, std::uint64_t until_ns, std::uint32_t& come);
 
   launch::Launch& launch_;
   progress::Waiting& waiting_;

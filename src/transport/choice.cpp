@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "transport/choice.hpp"
 
 #include <cstdlib>
@@ -6,8 +7,6 @@
 #include "transport/ucx/ucx_transport.hpp"
 
 namespace grapnel::transport {
-
-using base::TransportKind;
 
 Result<TransportKind> choose_transport(TransportKind wanted, const launch::NodeMap& nodes) {
   switch (wanted) {
@@ -28,7 +27,7 @@ Result<TransportKind> choose_transport(TransportKind wanted, const launch::NodeM
 
 Result<std::unique_ptr<Transport>> make_transport(const base::Config& config, const launch::NodeMap& nodes, NodeId me,
                                                   std::uint64_t secret, const std::vector<std::string>& interfaces) {
-  const auto kind = choose_transport(config.transport, nodes);
+  const auto kind = choose_transport(config.get<Settings>().kind, nodes);
   if (!kind) return kind.status();
   if (*kind == TransportKind::local) return make_local_transport(secret);
   return make_ucx_transport(config, nodes, me, secret, interfaces);

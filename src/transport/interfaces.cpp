@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "transport/interfaces.hpp"
 
 #include <algorithm>
@@ -53,10 +54,10 @@ Result<std::vector<std::string>> agree_on_interfaces(launch::Launch& launch) {
   std::vector<std::vector<Interface>> others;
   for (std::size_t node = 0; node < nodes.node_count(); ++node) {
     if (!seen.insert(nodes.machine_of[node]).second) continue;
-    const auto bytes = launch.lookup(nodes.leader(NodeId(static_cast<int>(node))), "interfaces");
-    if (!bytes) return bytes.status();
-    std::vector<Interface>& theirs = others.emplace_back(bytes->size() / sizeof(Interface));
-    if (!theirs.empty()) std::memcpy(theirs.data(), bytes->data(), theirs.size() * sizeof(Interface));
+    GRAPNEL_ASSIGN_OR_RETURN(const auto bytes,
+                             launch.lookup(nodes.leader(NodeId(static_cast<int>(node))), "interfaces"));
+    std::vector<Interface>& theirs = others.emplace_back(bytes.size() / sizeof(Interface));
+    if (!theirs.empty()) std::memcpy(theirs.data(), bytes.data(), theirs.size() * sizeof(Interface));
     for (Interface& one : theirs) one.name.back() = 0;
   }
   return choose_interfaces(mine, others);

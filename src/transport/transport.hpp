@@ -11,11 +11,12 @@
 // `decline` from there, but not call `progress`, `connect` or `sleep`.
 //
 // Bulk: a message with a payload of more than kMaxPayloadBytes is announced, in its place among the messages; the
-// payload stays with the sender until the receiver names the memory where it belongs, and goes there without a copy in
+// payload stays with the sender until the receiver names the memory where it belongs, and moves there without a copy in
 // between. It needs both sides' `progress`. Messages behind the announcement do not wait for the payload. Whoever knows
 // that the receiver has room may have a payload of up to kMaxWholeBytes delivered whole instead.
 //
-// Errors: a peer that is gone fails its endpoint: pending completions get the failure, the sink is told once.
+// Errors: a peer that is gone fails its endpoint: pending completions get the failure, the sink is called once.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@ namespace grapnel::transport {
 inline constexpr std::size_t kMaxHeaderBytes = 512;
 /// Payload of a message that is delivered whole; what is longer is bulk, unless it is sent by `send_whole`.
 inline constexpr std::size_t kMaxPayloadBytes = 128 * 1024;
-/// Payload of a message that is delivered whole because its sender says so.
+/// Payload of a message that is delivered whole because its sender asks for it.
 inline constexpr std::size_t kMaxWholeBytes = 512 * 1024;
 /// Payload of one bulk message at most.
 inline constexpr std::size_t kMaxBulkBytes = std::size_t{1} << 30;
@@ -40,7 +41,7 @@ inline constexpr std::size_t kMaxBulkBytes = std::size_t{1} << 30;
 enum class EndpointId : std::uint32_t {};
 
 /// The way back to the sender of a message. Valid as long as the receiving worker lives, so it may be kept; a reply
-/// along the path of a sender that is gone answers peer_dead. `handle` stands for the connection: it is the same for
+/// along the path of a sender that is gone answers peer_dead. `handle` names the connection: it is the same for
 /// all messages of one endpoint of the sender, differs from that of every other endpoint, and is never used again for
 /// another, also after the sender's death. So a receiver may bind what a sender claims to be to the handle.
 struct ReplyPath {
@@ -76,7 +77,7 @@ class MessageSink {
   virtual void on_endpoint_failure(EndpointId endpoint, const Status& why) = 0;
 };
 
-/// Called once, from the worker's `progress`, when a `pending` operation ends. A null function: nobody asks.
+/// Called once, from the worker's `progress`, when a `pending` operation ends. A null function: not wanted.
 struct Completion {
   void (*notify)(void* context, const Status& outcome) = nullptr;
   void* context = nullptr;
@@ -107,7 +108,7 @@ class Worker {
   /// What others need to connect here.
   virtual Bytes address() const = 0;
 
-  /// An endpoint to the worker with that address. The wire-up goes on in the background. Errors: system.
+  /// An endpoint to the worker with that address. The wire-up continues in the background. Errors: system.
   virtual Result<EndpointId> connect(ByteView address) = 0;
   /// Whether the peer has accepted the connection, or the connection has failed. A message may be sent before; it then
   /// waits for the connection, without an end where the peer never answers. A caller that sends only after this is true
@@ -129,7 +130,7 @@ class Worker {
   /// Does without a bulk payload. Its sender's operation ends well all the same.
   virtual void decline(BulkHandle bulk) = 0;
 
-  /// Native put and get; only where `Capabilities` says so. A put is complete at the target after `flush`.
+  /// Native put and get; only where `Capabilities` has it. A put is complete at the target after `flush`.
   virtual Result<Sent> put(EndpointId to, ByteView local, std::uintptr_t remote_address, const RemoteKey& key,
                            Completion completion) = 0;
   virtual Result<Sent> get(EndpointId from, ByteSpan local, std::uintptr_t remote_address, const RemoteKey& key,
@@ -146,10 +147,10 @@ class Worker {
   /// Sleeps until `progress` has something to do, `wake` is called, or `timeout_ns` has passed. May return early.
   virtual void sleep(std::uint64_t timeout_ns) = 0;
 
-  /// A sleep in two steps, for an owner that lets another thread stand in for it meanwhile. `arm`: false when there is
+  /// A sleep in two steps, for an owner that lets another thread stand in for it. `arm`: false when there is
   /// something to do at once. `doze`, after `arm`: the sleep itself, as `sleep` without any use of the worker, so that
   /// between `lend` and `take_back` one other thread may do all that the owner may. There what happens need not end the
-  /// doze, only the other's sleeps. Who takes back has armed the worker before, or wakes it after.
+  /// doze, only the other's sleeps. The owner that takes back has armed the worker before, or wakes it after.
   virtual bool arm() = 0;
   virtual void doze(std::uint64_t timeout_ns) = 0;
   virtual void lend() = 0;

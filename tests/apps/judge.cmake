@@ -2,6 +2,7 @@
 #
 # Runs the command and fails unless it ends with that code and its last line matches (or, where it said nothing on stdout,
 # anything on stderr). CTest's own PASS_REGULAR_EXPRESSION will not do: it makes the exit code irrelevant.
+# SPDX-License-Identifier: Apache-2.0
 set(command "")
 set(after_dashes FALSE)
 math(EXPR last "${CMAKE_ARGC} - 1")

@@ -1,4 +1,4 @@
-// The rule that says who owns which block.
+// The rule that gives each block its owner.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

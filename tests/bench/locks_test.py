@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """`grapnel-bench locks` in a short form: every row of one kind is there, sound, and can be drawn."""
 
 import json

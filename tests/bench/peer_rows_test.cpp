@@ -1,4 +1,5 @@
 // The rows against others: what is read from the programs, and what follows from it.
+// SPDX-License-Identifier: Apache-2.0
 #include "peer_rows.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // The judge: medians, bars, and what is printed.
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include "again.hpp"

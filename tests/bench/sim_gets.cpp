@@ -2,6 +2,7 @@
 //
 // 100 nonblocking gets of 8 bytes between two simulated nodes, each message 1 ms under way; how many round trips they
 // take together. It lies here because the simulated world is the tests'; grapnel-bench starts it and reads its row.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <cstdlib>

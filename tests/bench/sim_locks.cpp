@@ -1,5 +1,6 @@
 // The delay of a hand-over between nodes (mpi2-passive, 6.2), with 5 ms one way: where time is network time. The limit
 // is one delay, so that the ratio is the number of delays on the path.
+// SPDX-License-Identifier: Apache-2.0
 #include "sim_locks.hpp"
 
 #include <fmt/format.h>
@@ -47,7 +48,7 @@ Status measure(sim::RankWorld& me, LockKind kind, Seen& seen) {
   Runtime& g = **started;
   auto locks = g.create_lock_set(1, {.kind = kind});
   if (!locks) return locks.status();
-  for (int round = 0; round < 2; ++round) {  // the last one counts: everybody is connected
+  for (int round = 0; round < 2; ++round) {  // the last one counts: every rank is connected
     GRAPNEL_TRY(hand_over(me, g, *locks, seen.first_left_ns, seen.second_entered_ns));
   }
   GRAPNEL_TRY(g.destroy_lock_set(*locks));

@@ -6,7 +6,7 @@
 
 namespace grapnel {
 
-/// Measures and prints the row; false when it cannot, or nobody knows its name.
+/// Measures and prints the row; false when it cannot, or its name is unknown.
 bool run_lock_row(const std::string& name, int runs);
 
 }  // namespace grapnel

@@ -1,5 +1,6 @@
 // Fence and barrier of 8 nodes, every one of which has written to all others, with 5 ms one way: where time is network
 // time. The limit is the number of delays on the path that the algorithm has by its description.
+// SPDX-License-Identifier: Apache-2.0
 #include "sim_sync.hpp"
 
 #include <fmt/format.h>
@@ -10,8 +11,10 @@
 
 #include "harness/foundation.hpp"
 #include "measurement.hpp"
+#include "rma/settings.hpp"
 #include "sim/sim_world.hpp"
 #include "statistics.hpp"
+#include "sync/settings.hpp"
 
 namespace grapnel {
 namespace {
@@ -21,23 +24,21 @@ constexpr std::uint64_t kDelay_ns = 5 * base::kMillisecond_ns;
 
 struct SyncRow {
   const char* name;
-  base::FenceKind fence;
-  base::BarrierKind barrier;
+  rma::FenceKind fence;
+  sync::BarrierKind barrier;
   bool fences;  ///< only; else it is a barrier
   bool writes;
   int delays;
 };
 
 constexpr SyncRow kRows[] = {
-    {"sim/fence_serial/8_nodes/5ms_delay", base::FenceKind::serial, base::BarrierKind::serial, true, true, 14},
-    {"sim/fence_overlapped/8_nodes/5ms_delay", base::FenceKind::overlapped, base::BarrierKind::automatic, true, true,
-     2},
-    {"sim/barrier_serial/8_nodes/5ms_delay", base::FenceKind::serial, base::BarrierKind::serial, false, true, 17},
-    {"sim/barrier_exchange/8_nodes/5ms_delay", base::FenceKind::overlapped, base::BarrierKind::exchange, false, true,
-     6},
-    {"sim/barrier_direct/8_nodes/5ms_delay", base::FenceKind::overlapped, base::BarrierKind::direct, false, true, 4},
-    {"sim/barrier_clean/8_nodes/5ms_delay", base::FenceKind::overlapped, base::BarrierKind::clean, false, false, 3},
-    {"sim/barrier_auto/8_nodes/5ms_delay", base::FenceKind::overlapped, base::BarrierKind::automatic, false, true, 4},
+    {"sim/fence_serial/8_nodes/5ms_delay", rma::FenceKind::serial, sync::BarrierKind::serial, true, true, 14},
+    {"sim/fence_overlapped/8_nodes/5ms_delay", rma::FenceKind::overlapped, sync::BarrierKind::automatic, true, true, 2},
+    {"sim/barrier_serial/8_nodes/5ms_delay", rma::FenceKind::serial, sync::BarrierKind::serial, false, true, 17},
+    {"sim/barrier_exchange/8_nodes/5ms_delay", rma::FenceKind::overlapped, sync::BarrierKind::exchange, false, true, 6},
+    {"sim/barrier_direct/8_nodes/5ms_delay", rma::FenceKind::overlapped, sync::BarrierKind::direct, false, true, 4},
+    {"sim/barrier_clean/8_nodes/5ms_delay", rma::FenceKind::overlapped, sync::BarrierKind::clean, false, false, 3},
+    {"sim/barrier_auto/8_nodes/5ms_delay", rma::FenceKind::overlapped, sync::BarrierKind::automatic, false, true, 4},
 };
 
 // All ranks go on at the same virtual time.
@@ -58,14 +59,14 @@ Status write_to_all(Runtime& g, const Memory& memory) {
 
 Status measure(sim::RankWorld& me, const SyncRow& row, double& duration_ns) {
   auto foundation = test::foundation_of(me);
-  foundation.config.fence = row.fence;
-  foundation.config.barrier = row.barrier;
+  foundation.config.change<rma::Settings>().fence = row.fence;
+  foundation.config.change<sync::Settings>().barrier = row.barrier;
   auto started = runtime::assemble(std::move(foundation));
   if (!started) return started.status();
   Runtime& g = **started;
   const auto memory = g.allocate(8);
   if (!memory) return memory.status();
-  for (int round = 0; round < 3; ++round) {  // the last one counts: everybody is connected, and the plan has settled
+  for (int round = 0; round < 3; ++round) {  // the last one counts: every rank is connected, and the plan has settled
     line_up(me.host);
     if (row.writes) GRAPNEL_TRY(write_to_all(g, *memory));
     const std::uint64_t begin_ns = me.host.now_ns();

@@ -1,11 +1,12 @@
 // The rows of `sync` that need virtual time.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>
 
 namespace grapnel {
 
-/// Measures and prints the row; false when it cannot, or nobody knows its name.
+/// Measures and prints the row; false when it cannot, or its name is unknown.
 bool run_sync_row(const std::string& name, int runs);
 
 }  // namespace grapnel

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Conditions of the field: signals, refused system calls, limits, outputs that take nothing, mixed builds, mistakes.
 
 field_test.py --tool BIN/grapnel --lu BIN/lu --probe BIN/launch_probe --other-build BIN --family openmpi|mpich|none
@@ -164,18 +165,18 @@ class Limits(Case):
 class Builds(Case):
     """Ranks that are not alike."""
 
-    def join(self, of_rank_1):
-        script = f'if [ "${{PMI_RANK:-$PMIX_RANK}}" = 1 ]; then {of_rank_1}; fi; exec "$0" check'
-        return self.run_job("-n", 3, "--nodes", 2, "--", "sh", "-c", script, OPTIONS.probe)
+    def join(self, of_rank_1, program, *words):
+        script = f'if [ "${{PMI_RANK:-$PMIX_RANK}}" = 1 ]; then {of_rank_1}; fi; exec "$0" "$@"'
+        return self.run_job("-n", 3, "--nodes", 2, "--", "sh", "-c", script, program, *words)
 
     def test_another_build_is_named(self):
-        code, out, err = self.join(f'exec "{OPTIONS.other_build}" check')
+        code, out, err = self.join(f'exec "{OPTIONS.other_build}" check', OPTIONS.probe, "check")
         self.assertNotEqual(code, 0)
         self.assertRegex(out + err, r"must have one build of Grapnel, and rank 1 on host \S+ has 9\.9\.9 \(build "
                                     r"0123456789ab\), rank 0 on host \S+ has \S+ \(build [0-9a-f]{12}\)")
 
     def test_another_setting_is_named(self):
-        code, out, err = self.join("export GRAPNEL_LOCK=mcs")
+        code, out, err = self.join("export GRAPNEL_LOCK=mcs", OPTIONS.lu, *LU)
         self.assertNotEqual(code, 0)
         self.assertRegex(out + err, "rank 1 on host .*GRAPNEL_LOCK=mcs.* rank 0 .*GRAPNEL_LOCK=cohort")
 

@@ -1,4 +1,5 @@
 // Takes the place of the generated file: what is linked with this is another build of Grapnel.
+// SPDX-License-Identifier: Apache-2.0
 #include "base/build.hpp"
 
 namespace grapnel::base {

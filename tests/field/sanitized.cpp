@@ -1,4 +1,5 @@
 // A user's program under the address sanitizer, on a library that is not sanitized: writes to its neighbour and ends.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <grapnel/runtime.hpp>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A filter of system calls, as containers have one: those named are answered with an error. For preexec_fn, x86-64."""
 import ctypes
 import errno

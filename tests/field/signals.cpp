@@ -5,6 +5,7 @@
 //   signals [--load LIBRARY] [--ignored N]…     exit code 0 and "signals ok", or a line for each change and 1
 //
 // FIELD_API is 0 (none), 1 (grapnel/runtime.hpp) or 2 (armci.h).
+// SPDX-License-Identifier: Apache-2.0
 #include <dlfcn.h>
 
 #include <algorithm>

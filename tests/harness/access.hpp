@@ -1,4 +1,5 @@
 // What is inside a Runtime, for tests of single layers.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "runtime/implementation.hpp"

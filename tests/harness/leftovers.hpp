@@ -1,4 +1,5 @@
 // What a job has left on this machine: processes, files of shared memory, temporary files.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <set>
@@ -8,7 +9,7 @@
 
 namespace grapnel::test {
 
-/// Made before a job begins, whose processes are given `environment`. A folder for their temporary files goes with it.
+/// Made before a job begins, whose processes are given `environment`. A folder for their temporary files ends with it.
 class Leftovers {
  public:
   Leftovers();

@@ -1,4 +1,5 @@
 // A job of processes under `grapnel run`, with a deadline and its output caught.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <chrono>
@@ -18,7 +19,7 @@ struct ProcessOutcome {
 };
 
 /// Runs `command` (an own executable: "/proc/self/exe" is this test) as `shape.ranks` ranks. When the deadline passes
-/// the job is ended with SIGTERM, then SIGKILL, and the outcome says so.
+/// the job is ended with SIGTERM, then SIGKILL, and the outcome states so.
 ProcessOutcome run_job(const Shape& shape, std::vector<std::pair<std::string, std::string>> environment,
                        std::vector<std::string> command, std::chrono::seconds deadline);
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """unittest's main, which also says why tests were skipped, in the form that ./dev test lists (tools/dev/run.sh).
 
 unittest itself prints reasons only where it is verbose, and then in a form of its own.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "harness/world.hpp"
 
 #include <fmt/format.h>
@@ -14,6 +15,9 @@
 #include "base/log.hpp"
 #include "harness/foundation.hpp"
 #include "harness/processes.hpp"
+#include "progress/settings.hpp"
+#include "rma/settings.hpp"
+#include "sync/settings.hpp"
 
 namespace grapnel::test {
 namespace {
@@ -43,22 +47,24 @@ int seeds_per_shape() {
 
 // ---- threads of this process ----
 
-// Every algorithm gets its turn: over the shapes of a test, as there are fewer seeds of each. Alike in all ranks.
+// Every algorithm gets its turn: over the shapes of a test, as there are fewer seeds of each. The same in all ranks.
 void choose_algorithms(base::Config& config, Shape shape, std::uint64_t seed) {
-  using base::BarrierKind;
+  using sync::BarrierKind;
   constexpr BarrierKind kBarriers[] = {BarrierKind::automatic, BarrierKind::exchange, BarrierKind::clean,
                                        BarrierKind::direct,    BarrierKind::few,      BarrierKind::serial,
                                        BarrierKind::gather};
   const auto turn = seed + static_cast<std::uint64_t>(shape.ranks + shape.nodes);
-  config.barrier = kBarriers[turn % std::size(kBarriers)];
-  config.fence = turn % 3 == 0 ? base::FenceKind::serial : base::FenceKind::overlapped;
-  config.fence_window = turn % 3 == 1 ? 1 : 16;
-  config.barrier_fanout = seed % 4 == 3 ? 3 : 2;
+  config.change<sync::Settings>().barrier = kBarriers[turn % std::size(kBarriers)];
+  config.change<rma::Settings>().fence = turn % 3 == 0 ? rma::FenceKind::serial : rma::FenceKind::overlapped;
+  config.change<rma::Settings>().fence_window = turn % 3 == 1 ? 1 : 16;
+  config.change<sync::Settings>().barrier_fanout = seed % 4 == 3 ? 3 : 2;
   // Never poll: a simulated second would be millions of looks.
-  config.progress = turn % 2 == 0 ? base::ProgressMode::adaptive : base::ProgressMode::event;
+  config.change<progress::Settings>().mode =
+      turn % 2 == 0 ? progress::ProgressMode::adaptive : progress::ProgressMode::event;
 }
 
-void run_rank(const WorldTest& test, sim::RankWorld& me, std::uint64_t seed, base::Config config = {}) {
+void run_rank(const WorldTest& test, sim::RankWorld& me, std::uint64_t seed,
+              base::Config config = base::Config(runtime::settings_groups())) {
   SCOPED_TRACE(fmt::format("rank {} of {} on {} nodes, seed {}", index(me.rank), me.launch.size(),
                            me.launch.nodes().node_count(), seed));
   base::log_set_identity(std::to_string(index(me.rank)));
@@ -87,7 +93,7 @@ sim::WorldOptions misbehaving(Shape shape, std::uint64_t seed) {
 
 void run_in_sim(const WorldTest& test, Shape shape) {
   for (const std::uint64_t seed : sim::seeds(seeds_per_shape())) {
-    base::Config config;
+    base::Config config(runtime::settings_groups());
     choose_algorithms(config, shape, seed);
     const auto outcome = sim::run_world(misbehaving(shape, seed), [&](sim::RankWorld& me) {
       virtual_time = true;
@@ -135,7 +141,7 @@ bool wants_native() {
   return text != nullptr && std::string_view(text) == "1";
 }
 
-// The fabric puts and gets by itself: a neighbour's word comes and goes without a message of ours.
+// The fabric puts and gets by itself: a neighbour's word arrives and goes without a message of ours.
 void expect_native(Runtime& g) {
   const auto memory = g.allocate(sizeof(std::uint64_t));
   ASSERT_TRUE(memory.ok()) << memory.status().to_string();

@@ -18,6 +18,7 @@
 // GRAPNEL_TEST_DEADLINE_S (60), and show what they printed until then. With GRAPNEL_TEST_NATIVE=1 each test of nodes
 // also asserts that the fabric puts and gets without messages. A failure names the rank. A job of processes that leaves
 // one of them, or a file in shared memory or its TMPDIR, has failed (leftovers.hpp).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <gtest/gtest.h>
@@ -51,7 +52,7 @@ std::vector<Shape> shapes_from(int least_ranks);
 
 bool add_world_test(WorldTest test);
 
-/// The seed of this run: alike in all ranks, different from run to run in simulated worlds.
+/// The seed of this run: the same in all ranks, different from run to run in simulated worlds.
 std::uint64_t world_seed();
 /// In the seeded simulator, where times are exact; elsewhere they are the machine's.
 bool world_has_virtual_time();

@@ -1,4 +1,5 @@
 // A transport that hands everything on, for tests that change or record something on the way.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <functional>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A program as a user of an installed prefix writes it: it names ARMCI only, and the library brings the rest. */
 #include <stdio.h>
 #include <stdlib.h>

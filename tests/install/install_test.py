@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """An installed prefix, moved once: the README's first program and an ARMCI program, by each way to link that the docs name.
 
 Takes from the environment: GRAPNEL_BUILD, GRAPNEL_SOURCE and, for ARMCI, GRAPNEL_MPI and GRAPNEL_MPI_LAUNCHER.
@@ -125,7 +126,9 @@ class InstallTest(unittest.TestCase):
     def run_armci(self, program):
         options = "--allow-run-as-root --oversubscribe" if MPI == "openmpi" else ""
         printed = output_of(f"{LAUNCHER} {options} -n 3 ./{program}", self.folder, GRAPNEL_NODES="2")
-        self.assertEqual(sorted(printed.splitlines()), received(3))
+        # Open MPI 5 warns on stderr where it finds no interface that it likes.
+        lines = [line for line in printed.splitlines() if line.startswith("rank ")]
+        self.assertEqual(sorted(lines), received(3))
 
 
 if __name__ == "__main__":

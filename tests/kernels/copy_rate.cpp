@@ -1,4 +1,4 @@
-// How our copy stands against the best of the usual methods, for each pair of offsets. Not a test: it prints a table.
+// Our copy beside the best of the usual methods, for each pair of offsets. Not a test: it prints a table.
 //
 //   copy_rate [--bytes N]... [--rounds R] [--quick] [--all] [--minimum]
 //
@@ -6,6 +6,7 @@
 // ratio of the size. --all prints every method. Methods are interleaved, each warmed by itself before it is timed,
 // and the median of the rounds counts; with --minimum the best one, for a machine that has other work. The destination
 // is a shared mapping as a segment is one, the source private memory.
+// SPDX-License-Identifier: Apache-2.0
 #include <immintrin.h>
 #include <sys/mman.h>
 #include <unistd.h>

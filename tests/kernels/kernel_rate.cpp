@@ -3,6 +3,7 @@
 //   kernel_rate [rounds]
 //
 // Each row: nanoseconds of the hand-written loop and of ours, medians of interleaved rounds.
+// SPDX-License-Identifier: Apache-2.0
 #include <immintrin.h>
 
 #include <algorithm>

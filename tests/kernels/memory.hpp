@@ -1,4 +1,5 @@
-// Memory for the kernel tests: seeded content, any alignment, and guard bytes that nobody may touch.
+// Memory for the kernel tests: seeded content, any alignment, and guard bytes that no kernel may touch.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <fmt/format.h>
@@ -49,7 +50,7 @@ class Buffer {
   std::byte* start_;
 };
 
-/// Whole pages between pages that nobody may touch.
+/// Whole pages between pages that no kernel may touch.
 class Fenced {
  public:
   explicit Fenced(std::size_t bytes) : bytes_(bytes + 2 * kPageBytes) {

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The lab as its users meet it: hosts, delay, jobs by every launcher, and kill -9 of anything.
 
 lab_test.py --bin BUILD-FOLDER [unittest arguments]

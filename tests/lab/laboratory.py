@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What tests that need a lab share: a lab of their own, which goes with them."""
 
 import os

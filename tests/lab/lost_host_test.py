@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hosts that are lost without a word: cut off, stopped, behind a firewall; and jobs that only look lost.
 
 lost_host_test.py --bin BUILD-FOLDER [--all] [unittest arguments]; without --all two cases with short periods.

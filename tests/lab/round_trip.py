@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Round trips of a datagram: `serve` answers; an address sends 100 and prints the shortest, in us."""
 
 import socket

@@ -1,4 +1,5 @@
 // The door of a node's leader, with strangers at it.
+// SPDX-License-Identifier: Apache-2.0
 #include "launch/internal/greetings.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of launchers have in common: a job in a folder and an environment of its own.
 
 Every test has a TMPDIR of its own that must be empty at the end, and marks its processes by a variable of the

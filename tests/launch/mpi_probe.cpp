@@ -4,9 +4,10 @@
 //   stay HOW, exit R C, abort R C   as in probe.cpp
 //   early                       joins before MPI_Init: prints why not
 //   late                        joins after MPI_Finalize: prints why not
-//   reversed                    MPI_Finalize before the runtime's end: prints what it says, and ends
+//   reversed                    MPI_Finalize before the runtime's end: prints its answer, and ends
 //   beside first|after|last     joins by the launcher and not by MPI; MPI starts before, after, or when the job has
 //   ended alone                       for a process that is one of several for its launcher, but not for its MPI
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <mpi.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include <string>
 
 #include "launch/probe_parts.hpp"
+#include "launch/settings.hpp"
 #include "mpi/join.hpp"
 #include "runtime/assembly.hpp"
 
@@ -51,7 +53,7 @@ void talk_mpi(MPI_Comm comm) {
 }
 
 launch::Launch& joined_launch(MPI_Comm comm, os::Host& host) {
-  const auto config = base::Config::from_environment();
+  const auto config = base::Config::from_environment({&launch::Settings::group()});
   need(config.status(), "configuration");
   auto joined = mpi::join(comm, *config, host);
   need(joined.status(), "join_mpi");
@@ -73,7 +75,7 @@ void check_launch(MPI_Comm comm, os::Host& host) {
   need(launch->finalize(), "finalize");
 }
 
-// Everybody writes a word to the next, adds to rank 0's counter, and reads what the one before wrote.
+// Every rank writes a word to the next, adds to rank 0's counter, and reads what the one before wrote.
 void check_runtime(MPI_Comm comm) {
   auto started = runtime_over(comm);
   need(started.status(), "start");
@@ -134,7 +136,7 @@ void reversed() {
 }
 
 void run_by_launcher(os::Host& host, bool mpi_in_between) {
-  const auto config = base::Config::from_environment();
+  const auto config = base::Config::from_environment({&launch::Settings::group()});
   need(config.status(), "configuration");
   auto joined = launch::join(*config, host);
   need(joined.status(), "join");

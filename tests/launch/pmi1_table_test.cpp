@@ -1,4 +1,5 @@
 // The table that the server of `grapnel run` hands to the ranks, good ones and bad ones.
+// SPDX-License-Identifier: Apache-2.0
 #include "launch/pmi1_table.hpp"
 
 #include <gtest/gtest.h>

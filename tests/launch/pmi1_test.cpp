@@ -1,4 +1,5 @@
 // PMI-1's lines, texts and client, against launchers that lie.
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -95,7 +96,7 @@ TEST(Pmi1Texts, KeysAreDistinctAndBounded) {
   EXPECT_EQ(pmi1_key(0, Rank{3}, 2, std::string(60, 'k'), 63).status().code(), Code::invalid_argument);
 }
 
-// The other end of a client's socket: answers each line that comes with the next one of its list, then hangs up.
+// The other end of a client's socket: answers each line that arrives with the next one of its list, then hangs up.
 class FakeLauncher {
  public:
   explicit FakeLauncher(std::vector<std::string> answers) : answers_(std::move(answers)) {
@@ -183,7 +184,7 @@ TEST_F(Pmi1Clients, OtherProtocolsAreRefused) {
 }
 
 TEST_F(Pmi1Clients, AFailedHealthEndsABarrier) {
-  const FakeLauncher launcher(greeting_and({"", ""}));  // takes barrier_in and says nothing
+  const FakeLauncher launcher(greeting_and({"", ""}));  // takes barrier_in and answers nothing
   const auto connected = Pmi1Client::connect(*host_, launcher.socket());
   ASSERT_TRUE(connected.ok());
   int looks = 0;

@@ -10,7 +10,8 @@
 //   exit RANK CODE              that rank exits after joining, without leaving the job; the others sleep
 //   abort RANK CODE             that rank aborts the job; the others sleep
 //   crowded MASK,MASK,…         as check, but rank i has used the addresses of the i-th mask's candidates for the pool
-//                               before it joins; "pool RANK NUMBER" says which candidate was agreed on
+//                               before it joins; "pool RANK NUMBER" states which candidate was agreed on
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -25,6 +26,7 @@
 
 #include "launch/launch.hpp"
 #include "launch/probe_parts.hpp"
+#include "launch/settings.hpp"
 #include "os/address_pool.hpp"
 
 namespace {
@@ -97,7 +99,7 @@ int main(int argc, char** argv) {
   if (word == "descriptors") tell_descriptors();
   const Pools crowded = word == "crowded" && argc > 2 ? crowd(argv[2]) : Pools();
   const auto host = os::make_real_host();
-  const auto config = base::Config::from_environment();
+  const auto config = base::Config::from_environment({&launch::Settings::group()});
   probe::need(config.status(), "configuration");
   auto joined = launch::join(*config, *host);
   probe::need(joined.status(), "join");

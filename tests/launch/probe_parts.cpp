@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "launch/probe_parts.hpp"
 
 #include <fmt/format.h>
@@ -36,7 +37,7 @@ struct Told {
   std::uint64_t pool_base;
 };
 
-// Values of all sizes, and what everybody says about itself.
+// Values of all sizes, and what every rank states about itself.
 void check_exchange(launch::Launch& launch) {
   const Told mine{static_cast<std::int32_t>(launch.rank()), static_cast<std::int32_t>(launch.node()),
                   launch.job_secret(), launch.pool().base()};
@@ -61,7 +62,7 @@ void check_exchange(launch::Launch& launch) {
        "a missing key is an error");
 }
 
-// Every rank of the node adds to a word; nobody else's additions may show.
+// Every rank of the node adds to a word; no other rank's additions may show.
 void check_node_memory(launch::Launch& launch) {
   const auto words = launch.node_memory().carve<std::atomic<std::uint64_t>>(2);
   words[0].fetch_add(1);
@@ -73,7 +74,7 @@ void check_node_memory(launch::Launch& launch) {
   need(words[0].load() == locals.size() && words[1].load() == sum, "node memory is the node's");
 }
 
-// Everybody sends two files to everybody of the node, and asks for them in the other order.
+// Every rank sends two files to every rank of the node, and asks for them in the other order.
 void check_descriptors(launch::Launch& launch) {
   const auto me = static_cast<std::uint64_t>(launch.rank());
   const auto& locals = launch.nodes().ranks_of[index(launch.node())];

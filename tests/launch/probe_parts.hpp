@@ -1,4 +1,5 @@
 // What the ranks of the launch tests do once they have joined, however they did.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

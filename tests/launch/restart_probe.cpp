@@ -1,6 +1,7 @@
 // A program that starts the runtime several times, one after the other: restart_probe COUNT. "restarts ok RANK" at the
 // end. Half of the ranks are a moment late at each end and each start, in turns, so that some are still leaving a job
 // while others join the next.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The launcher as users meet it: start-up, exit codes, output, signals, and kill -9 of anything.
 
 run_test.py --tool BIN/grapnel --probe BIN/launch_probe [--kills 20] [--seed N] [unittest arguments]

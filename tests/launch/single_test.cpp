@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -5,6 +6,7 @@
 #include <cstring>
 
 #include "launch/launch.hpp"
+#include "launch/settings.hpp"
 #include "os/shared_memory.hpp"
 
 namespace grapnel::launch {
@@ -30,7 +32,7 @@ TEST_F(Single, IsAJobOfOne) {
   EXPECT_TRUE((*launch)->leads_node());
   EXPECT_EQ((*launch)->description(), "single");
   EXPECT_TRUE((*launch)->health().ok());
-  EXPECT_EQ((*launch)->pool().bytes(), config_.pool_bytes);
+  EXPECT_EQ((*launch)->pool().bytes(), config_.get<launch::Settings>().pool_bytes);
   EXPECT_TRUE((*launch)->finalize().ok());
 }
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How a job starts under `grapnel run`: what the launcher inherits, what its ranks inherit, and what they may send it.
 
 start_test.py --tool BIN/grapnel --probe BIN/launch_probe --restart-probe BIN/launch_restart_probe [unittest arguments]

@@ -1,5 +1,6 @@
 // Who does not wait reads no clock: on a clock that is slow to read (a virtual machine's), that would be most of a free
 // lock's time.
+// SPDX-License-Identifier: Apache-2.0
 #include <vector>
 
 #include "harness/access.hpp"

@@ -1,4 +1,5 @@
 // What every kind of lock keeps, in all worlds.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <vector>
 
@@ -64,7 +65,7 @@ WORLD_TEST(LockConformance, MisuseIsAnErrorAndHarmsNothing) {
     EXPECT_CODE(Code::invalid_argument, set.start_lock(0, me).status());
     EXPECT_CODE(Code::invalid_argument, set.unlock_shared(0, me));
     EXPECT_CODE(Code::invalid_argument, set.unlock_with(0, me, base::bytes_of(1)));  // made without payloads
-    EXPECT_CODE(Code::invalid_argument, g.destroy_lock_set(set));                    // on all ranks alike
+    EXPECT_CODE(Code::invalid_argument, g.destroy_lock_set(set));                    // on all ranks
     EXPECT_OK(set.unlock(0, me));
     EXPECT_CODE(Code::invalid_argument, set.unlock(0, me));
     const Status shared = set.lock_shared(1, me);
@@ -201,7 +202,7 @@ WORLD_TEST_ON(LockConformance, TryAndTimeoutsLeaveTheQueueWhole, shapes_from(2))
   }
 }
 
-// More often than a rank has records: whoever comes again takes up the place that it left.
+// More often than a rank has records: a rank that arrives again takes up the place that it left.
 WORLD_TEST_ON(LockConformance, GivingUpOftenTakesNoMoreMemory, (std::vector<Shape>{{3, 1}, {3, 2}})) {
   for (const LockKind kind : kAllLockKinds) {
     SCOPED_TRACE(to_string(kind));
@@ -256,7 +257,7 @@ WORLD_TEST_ON(LockConformance, GrantsAndTimeoutsCross, (std::vector<Shape>{{2, 1
         if (taken.ok()) EXPECT_OK(set.unlock(0, home));
       }
       EXPECT_OK(g.barrier());
-      // Nobody is kept out by a place that was left.
+      // No rank is kept out by a place that was left.
       EXPECT_OK(set.lock(0, home));
       EXPECT_OK(set.unlock(0, home));
       EXPECT_OK(g.barrier());
@@ -281,7 +282,7 @@ WORLD_TEST(LockConformance, ThousandsOfLocksInSeveralSets) {
   for (LockSet& set : sets) {
     std::vector<std::pair<int, Rank>> held;
     for (int i = 0; i < 20; ++i) {
-      // Ascending, so that nobody waits in a circle.
+      // Ascending, so that no rank waits in a circle.
       const int lock = i * (kLocks / 20) + static_cast<int>(random.below(kLocks / 20));
       const Rank home = Rank(static_cast<int>(random.below(static_cast<std::uint64_t>(g.size()))));
       EXPECT_OK(set.lock(lock, home));
@@ -323,7 +324,7 @@ WORLD_TEST(LockConformance, ATableThatIsFullIsAnError) {
     if (taken.code() == Code::no_memory) ++refused;
   }
   EXPECT_GE(refused, 64 - 8);
-  EXPECT_OK(set.lock(0, home));  // what was used before goes on
+  EXPECT_OK(set.lock(0, home));  // what was used before continues
   EXPECT_OK(set.unlock(0, home));
   EXPECT_OK(g.barrier());
   EXPECT_OK(g.destroy_lock_set(set));

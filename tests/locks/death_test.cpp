@@ -1,4 +1,5 @@
-// A holder that dies: what the job says names the lock, its holder and its waiters.
+// A holder that dies: the message of the job names the lock, its holder and its waiters.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -128,7 +129,7 @@ TEST(LockDeathInAQueue, IsToldByWhoeverHasAPlace) {
   }
 }
 
-// All that a job under the launcher says of the death of `holder`.
+// All that a job under the launcher prints of the death of `holder`.
 ProcessOutcome die_under_the_launcher(Shape shape, LockKind kind, Rank holder) {
   return run_job(shape,
                  {{"GRAPNEL_TEST_BODY", "LockDeathBody.HolderIsKilled"},
@@ -158,7 +159,7 @@ TEST_P(LockDeath, IsToldUnderTheLauncher) {
   }
 }
 
-// The server's process is the holder's: a rank beside it tells the other node.
+// The server's process is the holder's: a rank beside it notifies the other node.
 TEST_P(LockDeath, OfALeaderIsToldOnOtherNodesToo) {
   const ProcessOutcome outcome = die_under_the_launcher({4, 2}, GetParam(), kHome);
   SCOPED_TRACE(outcome.output);

@@ -1,5 +1,6 @@
-// How long calls may take, in virtual time. A release waits for nobody: not for an answer, not for the next holder,
-// whoever stands in the queue or does not. Who gives up is late by a round trip at most, whoever races with him.
+// How long calls may take, in virtual time. A release waits for no rank: not for an answer, not for the next holder,
+// whatever the queue. A rank that gives up is late by a round trip at most, whatever it races with.
+// SPDX-License-Identifier: Apache-2.0
 #include <vector>
 
 #include "harness/access.hpp"
@@ -40,7 +41,7 @@ void release_often(Runtime& g, os::Host& host, LockKind kind) {
   EXPECT_OK(g.destroy_lock_set(*created));
 }
 
-// The last rank gives up again and again, everybody else takes the lock without a pause.
+// The last rank gives up again and again, every other rank takes the lock without a pause.
 void race(Runtime& g, os::Host& host, LockKind kind) {
   SCOPED_TRACE(to_string(kind));
   LockOptions options;

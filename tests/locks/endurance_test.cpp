@@ -1,9 +1,10 @@
-// A great many acquisitions of one lock by ranks that never rest: everybody gets his share, and where a kind promises
-// an order nobody is passed over.
+// A great many acquisitions of one lock by ranks that never rest: every rank gets its share, and where a kind promises
+// an order no rank is passed over.
 //
-// GRAPNEL_LOCK_ACQUISITIONS says how many of all ranks together (the soak says a million). Every sixteenth is measured:
-// how many others got the lock from the moment when this rank's place was taken to its own turn. In a queue that is
-// first come, first served these are at most the other ranks, each once. Each time nobody else may be inside.
+// GRAPNEL_LOCK_ACQUISITIONS is how many of all ranks together (the soak takes a million). Every sixteenth is
+// measured: how many others got the lock from the moment when this rank's place was taken to its own turn. In a queue
+// that is first come, first served these are at most the other ranks, each once. Each time no other rank may be inside.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -27,7 +28,7 @@ std::vector<Shape> endurance_shapes() { return {{4, 1}, {4, 2}, {3, 3}}; }
 
 constexpr std::int64_t kInside = std::int64_t{1} << 32;
 
-// One rank's part. The counter at the lock's home gives every acquisition its number, and says in its upper half how
+// One rank's part. The counter at the lock's home gives every acquisition its number, and states in its upper half how
 // many are inside.
 class Endurance {
  public:
@@ -65,7 +66,7 @@ class Endurance {
   void measured() {
     auto request = set_.start_lock(0, kHome);
     ASSERT_OK(request.status());
-    // Behind the request: the home's server executes what comes from one rank in its order.
+    // Behind the request: the home's server executes what arrives from one rank in its order.
     const std::int64_t at_place = add_to_counter(0) % kInside;
     ASSERT_OK(set_.wait(*request));
     const std::int64_t before = enter() - at_place;
@@ -171,7 +172,7 @@ ENDURES(mcs)
 ENDURES(mcs_by_cas)
 ENDURES(cohort)
 
-// Readers and writers, all the time: nobody is kept out, neither by the ones nor by the others.
+// Readers and writers, all the time: no rank is kept out, neither by the ones nor by the others.
 WORLD_TEST_ON(LockEndurance, reader_writer, endurance_shapes()) {
   LockOptions options;
   options.kind = LockKind::reader_writer;

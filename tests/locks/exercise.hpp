@@ -1,4 +1,5 @@
 // What a lock must keep under random use, written once: for the seeded worlds, the soak and the mutants.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>
@@ -17,7 +18,7 @@ inline constexpr LockKind kAllLockKinds[] = {LockKind::server_queue, LockKind::t
                                              LockKind::cohort,       LockKind::reader_writer};
 
 /// What the ranks of one process saw of one lock; they share it. Whatever goes wrong ends the world with that as its
-/// message: what a broken lock does afterwards says nothing any more.
+/// message: what a broken lock does afterwards proves nothing any more.
 class Witness {
  public:
   [[noreturn]] void complain(Runtime& g, const std::string& what);

@@ -1,4 +1,5 @@
 // Bugs planted in the algorithms (plant_bugs.py), one at a time: the random use of a lock must show each of them.
+// SPDX-License-Identifier: Apache-2.0
 #include "locks/exercise.hpp"
 
 namespace grapnel::test {

@@ -1,4 +1,5 @@
-// Who comes after whom: queues that are first come, first served; phases that alternate; passes that are bounded.
+// Who follows whom: queues that are first come, first served; phases that alternate; passes that are bounded.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <vector>
 
@@ -22,7 +23,7 @@ LockSet make(Runtime& g, LockKind kind, std::uint32_t local_passes = 64) {
   return created.ok() ? *created : LockSet();
 }
 
-// Whoever gets the lock takes the next number from a counter at rank 0.
+// A rank that gets the lock takes the next number from a counter at rank 0.
 std::int64_t number(Runtime& g, const Memory& counter) {
   const auto taken = g.fetch_and_add(counter.on(Rank{0}), 1, Width::bits64, Rank{0});
   EXPECT_OK(taken.status());
@@ -41,7 +42,7 @@ WORLD_TEST_ON(LockOrder, QueuesAreFirstComeFirstServed, shapes_from(3)) {
     LockSet set = make(g, kind);
     const Rank home{1};
     LockRequest request;
-    // One after the other they get in line; rank 0 holds the lock meanwhile.
+    // One after the other they get in line; rank 0 holds the lock in the meantime.
     for (int rank = 0; rank < g.size(); ++rank) {
       if (index(g.rank()) == static_cast<std::size_t>(rank)) {
         auto started = set.start_lock(0, home);
@@ -112,7 +113,7 @@ WORLD_TEST_ON(LockOrder, PhasesAlternate, shapes_from(5)) {
   if (me == 0) start();
   if (me == 0) finish(0);
   EXPECT_OK(g.barrier());
-  if (me == 2) start();  // the writer comes first, and waits for the read phase all the same
+  if (me == 2) start();  // the writer arrives first, and waits for the read phase all the same
   EXPECT_OK(g.barrier());
   if (me == 1) start();
   EXPECT_OK(g.barrier());
@@ -152,7 +153,7 @@ WORLD_TEST_ON(LockOrder, CohortPassesAreBounded, shapes_from(5)) {
   LockSet set = make(g, LockKind::cohort, kPasses);
   const Rank home{0};
   auto* words = static_cast<std::int64_t*>(memory->on(Rank{0}));
-  // All are in line before the first one goes on.
+  // All are in line before the first one continues.
   LockRequest request;
   for (int round = 0; round < 2; ++round) {
     if ((g.rank() == home) == (round == 0)) {
@@ -179,7 +180,7 @@ WORLD_TEST_ON(LockOrder, CohortPassesAreBounded, shapes_from(5)) {
   }
   EXPECT_OK(g.barrier());
   if (index(g.rank()) == 0) {
-    // Until the first rank is through with its share, every node has somebody who waits.
+    // Until the first rank is through with its share, every node has a rank that waits.
     std::size_t in_a_row = 0, longest = 0;
     for (std::size_t i = 1; i < std::min<std::size_t>(total, kEach); ++i) {
       in_a_row = words[1 + i] == words[i] ? in_a_row + 1 : 0;

@@ -1,4 +1,5 @@
 // The opaque bytes that travel with enqueue, grant and release.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "harness/access.hpp"
@@ -29,8 +30,8 @@ Bytes await_successor(Runtime& g, LockSet& set, Rank home) {
 
 Bytes bytes(unsigned char value) { return {std::byte{value}}; }
 
-// Of each kind that shows what the next one brings, at home with the holder and with the one who waits: the first rank
-// holds the lock when `body` begins, the last one is to wait for it. Those between hold nothing up.
+// Of each kind that shows what the next one brings, at home with the holder and with the rank that waits: the first
+// rank holds the lock when `body` begins, the last one is to wait for it. Those between hold nothing up.
 template <typename Body>
 void with_a_holder(Runtime& g, Body body) {
   for (const LockKind kind : {LockKind::mcs, LockKind::mcs_by_cas, LockKind::cohort}) {
@@ -60,7 +61,7 @@ WORLD_TEST_ON(LockPayloads, GoFromHolderToHolder, shapes_from(2)) {
     ASSERT_TRUE(created.ok());
     LockSet set = *created;
     const Rank home{0};
-    // Each holder appends its rank; the string goes from hand to hand, and through the free lock.
+    // Each holder appends its rank; the string is sent from hand to hand, and through the free lock.
     for (int round = 0; round < 3; ++round) {
       const std::byte mine{static_cast<unsigned char>(index(g.rank()))};
       auto received = set.lock_with(0, home, ByteView(&mine, 1));
@@ -96,7 +97,7 @@ WORLD_TEST_ON(LockPayloads, TheHolderSeesWhatTheNextOneBrings, kTwoNodes) {
   });
 }
 
-// A place that was given up was taken without a payload; who comes after brings its own.
+// A place that was given up was taken without a payload; a rank that follows brings its own.
 WORLD_TEST_ON(LockPayloads, NobodyInheritsThatOfAPlaceThatWasGivenUp, kTwoNodes) {
   with_a_holder(g, [&](LockSet& set, Rank home, bool holds, bool waits) {
     LockRequest request;

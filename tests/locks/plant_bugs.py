@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Copies src/locks into OUT and plants the bugs that the lock suite has to find.
 
 usage: plant_bugs.py SRC OUT
@@ -16,26 +17,26 @@ BUGS = [
     # (number, file, right, wrong where BUG)
     (1, "server_queue.cpp", "    case Verb::enqueue:\n      if (queue.held) {", "    case Verb::enqueue:\n      if (queue.held && !BUG) {"),
     (2, "ticket.cpp", "if (serving == a.ticket) {", "if (serving == a.ticket || (BUG && serving + 1 == a.ticket)) {"),
-    (3, "ticket_booth.hpp", "words.serving.store(next);", "words.serving.store(BUG ? next + 1 : next);"),
+    (3, "ticket_server.hpp", "words.serving.store(next);", "words.serving.store(BUG ? next + 1 : next);"),
     (4, "armci_hybrid.cpp", "words.away.fetch_add(1);", "words.away.fetch_add(BUG ? 0 : 1);"),
     (5, "armci_hybrid.cpp", "waiter.gave_up = true;", "waiter.gave_up = !BUG;"),
     (6, "test_and_set.cpp", "if (seen != 0) return seen;", "if (seen != 0) return BUG ? 0 : seen;"),
-    (7, "chain.cpp", "if (next.compare_exchange_strong(behind, kReleased)) {",
+    (7, "mcs_queue.cpp", "if (next.compare_exchange_strong(behind, kReleased)) {",
      "if (BUG ? next.load() == 0 : next.compare_exchange_strong(behind, kReleased)) {"),
-    (8, "chain.cpp", "if (wake_waiter(*member)) return true;", "if (wake_waiter(*member) || BUG) return true;"),
-    (9, "chain.cpp", "if (lost_race(a)) return", "if (lost_race(a) && !BUG) return"),
-    (10, "cohort.cpp", "if (*passed != NodeQueue::kPassedWhole && !ground_.one_node) return",
-     "if (*passed != NodeQueue::kPassedWhole && !ground_.one_node && !BUG) return"),
+    (8, "mcs_queue.cpp", "if (wake_waiter(*member)) return true;", "if (wake_waiter(*member) || BUG) return true;"),
+    (9, "mcs_queue.cpp", "if (lost_race(a)) return", "if (lost_race(a) && !BUG) return"),
+    (10, "cohort.cpp", "if (passed != NodeQueue::kPassedWhole && !context_.one_node) return",
+     "if (passed != NodeQueue::kPassedWhole && !context_.one_node && !BUG) return"),
     (11, "node_queue.cpp", "if (found < kFirstGaveUp) {", "if (found < kFirstGaveUp || BUG) {"),
     (12, "reader_writer_home.cpp", "v.recalled = v.readers != 0;", "v.recalled = v.readers != 0 && !BUG;"),
     (13, "reader_writer.cpp", "} else if (v.recalled) {", "} else if (v.recalled && !BUG) {"),
     (14, "reader_writer.hpp", "return !v.writer && !v.writer_waits &&", "return (!v.writer || BUG) && !v.writer_waits &&"),
-    (15, "chain.cpp", "ground_.memory.keep(places_.line(lock, member_of(place)), 0, payload);\n    if (",
-     "if (!BUG) ground_.memory.keep(places_.line(lock, member_of(place)), 0, payload);\n    if ("),
-    (16, "chain.cpp", "if (state == kAsleep || state == kAwaited) ground_", "if ((state == kAsleep && !BUG) || state == kAwaited) ground_"),
-    (17, "node_queue.cpp", "if (found == kSleeps) ground_", "if (found == kSleeps && !BUG) ground_"),
-    (18, "ticket_booth.hpp", "    ground_.waiting.host().wake(words.serving);", "    if (!BUG) ground_.waiting.host().wake(words.serving);"),
-    (19, "reader_writer.cpp", "  ground_.waiting.host().wake(words.bell);", "  if (!BUG) ground_.waiting.host().wake(words.bell);"),
+    (15, "mcs_queue.cpp", "context_.memory.keep(places_.line(lock, member_of(place)), 0, payload);\n    if (",
+     "if (!BUG) context_.memory.keep(places_.line(lock, member_of(place)), 0, payload);\n    if ("),
+    (16, "mcs_queue.cpp", "if (state == kAsleep || state == kAwaited) context_", "if ((state == kAsleep && !BUG) || state == kAwaited) context_"),
+    (17, "node_queue.cpp", "if (found == kSleeps) context_", "if (found == kSleeps && !BUG) context_"),
+    (18, "ticket_server.hpp", "    context_.waiting.host().wake(words.serving);", "    if (!BUG) context_.waiting.host().wake(words.serving);"),
+    (19, "reader_writer.cpp", "  context_.waiting.host().wake(words.bell);", "  if (!BUG) context_.waiting.host().wake(words.bell);"),
 ]
 
 DECLARATION = "namespace grapnel::test {\nextern int planted_bug;\n}\n"

@@ -1,6 +1,7 @@
 // Every kind of lock under random use, in many simulated worlds.
 //
-// GRAPNEL_LOCK_SEEDS says how many per kind (the soak says 5,000); GRAPNEL_TEST_SEED=s replays one.
+// GRAPNEL_LOCK_SEEDS is how many per kind (5,000 in the soak); GRAPNEL_TEST_SEED=s replays one.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdlib>
 
 #include "locks/exercise.hpp"

@@ -1,4 +1,5 @@
 // What the locks count, against a use of them of which every number is known.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -115,7 +116,7 @@ namespace {
 
 class LockTable : public ::testing::TestWithParam<LockKind> {};
 
-// The table that GRAPNEL_STATS=1 prints at the end says the same.
+// The table that GRAPNEL_STATS=1 prints at the end states the same.
 TEST_P(LockTable, IsPrintedAtTheEnd) {
   const char* const worlds = std::getenv("GRAPNEL_TEST_WORLDS");
   if (worlds != nullptr && std::string_view(worlds).find("processes") == std::string_view::npos) {

@@ -1,4 +1,5 @@
-// Several threads of one rank, each with a lock of its own: whoever takes a reply, each gets what it asked for.
+// Several threads of one rank, each with a lock of its own: whichever takes a reply, each gets what it asked for.
+// SPDX-License-Identifier: Apache-2.0
 #include <vector>
 
 #include "harness/access.hpp"

@@ -1,4 +1,4 @@
-/* Whose turn the server's work is, and who is woken for it: src/progress/internal/bell.hpp, and doze, StandIn and ring in server.cpp.
+/* Whose turn the server's work is, and who is woken for it: src/progress/internal/doorbell.hpp, and doze, StandIn and ring in server.cpp.
 
    One node: its server, two threads of the server's process that wait until all work is done (and may give up before), a
    rank of another process that leaves work and rings, and messages of other nodes. Sleeps have no end by time here, so
@@ -10,10 +10,10 @@
 #define MUTANT 0
 #endif
 
-mtype = { SERVERS, FREE, TAKEN, WANTED };          /* Bell::Turn */
+mtype = { SERVERS, FREE, TAKEN, WANTED };          /* Doorbell::Turn */
 
 mtype turn = SERVERS;
-bit asleep;                                        /* Bell::asleep_ */
+bit asleep;                                        /* Doorbell::asleep_ */
 byte work;                                         /* left in node memory for Server::look */
 byte messages;                                     /* arrived, and not taken yet: readable as long as there are any */
 bit signal;                                        /* Worker::wake */
@@ -54,7 +54,7 @@ inline arm(a_armed) {
   leave()
 }
 
-/* Server::run and Server::doze, Bell::offer_turn, Bell::reclaim_turn. */
+/* Server::run and Server::doze, Doorbell::offer_turn, Doorbell::reclaim_turn. */
 active proctype server() {
   bool any, armed;
   do
@@ -143,7 +143,7 @@ end_sleep:    READABLE
 #if MUTANT != 3
      shown = 1;                                    /* planted 3: the server's sleep sees nothing any more */
 #endif
-     turn = FREE;                                  /* Bell::give_back, and the wake of who wants it */
+     turn = FREE;                                  /* Doorbell::give_back, and the wake of who wants it */
 #if MUTANT != 4
      if
      :: !armed -> signal = 1                       /* planted 4: what is left to do is nobody's */

@@ -1,4 +1,4 @@
-/* The queue of members between nodes: src/locks/kinds/chain.cpp, step by step. Included by mcs.pml and cohort.pml.
+/* The queue of members between nodes: src/locks/kinds/mcs_queue.cpp, step by step. Included by mcs.pml and cohort.pml.
 
    Two nodes; node 0 is the home. Every step between two semicolons that touches shared state is one atomic instruction
    of the code, or one message. Channels are first in, first out per sender and receiver, as endpoints are; nothing is
@@ -12,22 +12,22 @@
 #define PLACE(member, turn) (1 + 4 * (member) + (turn) % 4)
 #define MEMBER(place) (((place) - 1) / 4)
 #define TURN(place) (((place) - 1) % 4)
-#define NEXT(place) next[2 * MEMBER(place) + TURN(place) % 2]   /* Chain::next_of */
+#define NEXT(place) next[2 * MEMBER(place) + TURN(place) % 2]   /* McsQueue::next_of */
 #define HOME 0
 #define SERVER(node) (SENDERS - 2 + (node))
 
 mtype = { ENQUEUE, LINK, GRANT, FREE };            /* Verb */
-mtype = { IDLE, WAITING, ABANDONED, GRANTED };     /* Chain::State; asleep is a matter of waking, not of order */
+mtype = { IDLE, WAITING, ABANDONED, GRANTED };     /* McsQueue::State; asleep is a matter of waking, not of order */
 
 byte tail;                                         /* Places::tail, at home */
 byte next[2 * MEMBERS];                            /* ChainMember::next */
 byte turn[MEMBERS];                                /* ChainMember::turn */
 mtype state[MEMBERS] = IDLE;                       /* ChainMember::state */
-chan wire[2 * SENDERS] = [3] of { mtype, byte, byte };   /* by sender and node: Ground::tell, Server::tell */
-chan answers[MEMBERS] = [1] of { byte };                 /* Ground::answer */
+chan wire[2 * SENDERS] = [3] of { mtype, byte, byte };   /* by sender and node: LockContext::tell, Server::tell */
+chan answers[MEMBERS] = [1] of { byte };                 /* LockContext::answer */
 #define WIRE(sender, node) wire[2 * (sender) + (node)]
 
-/* Chain::new_place: published by the exchange of the tail, so it is one step with what follows. */
+/* McsQueue::new_place: published by the exchange of the tail, so it is one step with what follows. */
 inline new_place(n_m, n_place) {
   turn[n_m] = (turn[n_m] + 1) % 4;
   n_place = PLACE(n_m, turn[n_m]);
@@ -35,7 +35,7 @@ inline new_place(n_m, n_place) {
   state[n_m] = WAITING
 }
 
-/* Chain::pass_on and Chain::grant, until the lock is with somebody, or a message is under way. `cur` is the place that is
+/* McsQueue::pass_on and McsQueue::grant, until the lock is with somebody, or a message is under way. `cur` is the place that is
    released if `give` is false, the one that is granted if it is true. */
 inline hand_over(h_cur, h_give, h_behind, h_me, h_sender) {
   do
@@ -94,7 +94,7 @@ inline hand_over(h_cur, h_give, h_behind, h_me, h_sender) {
   od
 }
 
-/* Chain::on_link: one exchange; a place that was released hands over here. */
+/* McsQueue::on_link: one exchange; a place that was released hands over here. */
 inline on_link(l_before, l_place, l_old, l_give, l_behind, l_me, l_sender) {
   atomic { l_old = NEXT(l_before); NEXT(l_before) = l_place };
   if
@@ -103,7 +103,7 @@ inline on_link(l_before, l_place, l_old, l_give, l_behind, l_me, l_sender) {
   fi
 }
 
-/* Ground::deliver for a link. */
+/* LockContext::deliver for a link. */
 inline deliver_link(d_before, d_place, d_old, d_give, d_behind, d_me, d_sender) {
   if
   :: NODE_OF(MEMBER(d_before)) == d_me -> on_link(d_before, d_place, d_old, d_give, d_behind, d_me, d_sender)
@@ -111,7 +111,7 @@ inline deliver_link(d_before, d_place, d_old, d_give, d_behind, d_me, d_sender) 
   fi
 }
 
-/* A node's server: Chain::hear and Chain::answer. */
+/* A node's server: McsQueue::hear and McsQueue::answer. */
 proctype server(byte me) {
   byte a, b, old, behind;
   bool give;
@@ -154,7 +154,7 @@ end:
   goto end
 }
 
-/* Chain::start, advance and give_up for member `m` on node `me`; `got` is the answer. A waiter may give up once its place
+/* McsQueue::start, advance and give_up for member `m` on node `me`; `got` is the answer. A waiter may give up once its place
    is in the queue. */
 inline chain_acquire(a_m, a_place, a_old, a_give, a_behind, a_me, a_sender, a_may_give_up, a_got) {
   a_got = false;
@@ -186,7 +186,7 @@ inline chain_acquire(a_m, a_place, a_old, a_give, a_behind, a_me, a_sender, a_ma
   a_old = 0; a_behind = 0; a_give = false
 }
 
-/* Chain::release. */
+/* McsQueue::release. */
 inline chain_release(r_m, r_place, r_give, r_behind, r_me, r_sender) {
   r_place = PLACE(r_m, turn[r_m]);
   state[r_m] = IDLE;

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Every name of the code that a model's comments give must be in the code: check_names.py SOURCES MODEL..."""
 import re
 import sys

@@ -1,4 +1,4 @@
-/* cohort for three ranks on two nodes: src/locks/kinds/cohort.cpp over node_queue.cpp and chain.cpp. Ranks 0 and 1 share a
+/* cohort for three ranks on two nodes: src/locks/kinds/cohort.cpp over node_queue.cpp and mcs_queue.cpp. Ranks 0 and 1 share a
    node, rank 2 has its own; HOME_OF_PAIR says whether the pair sits at the home.
 
    Checked as in mcs.pml: mutual exclusion, and that everybody finishes. */

@@ -1,4 +1,4 @@
-/* mcs for three ranks on two nodes: src/locks/kinds/mcs.cpp over chain.cpp. Ranks 0 and 1 sit at the home, rank 2 elsewhere.
+/* mcs for three ranks on two nodes: src/locks/kinds/mcs.cpp over mcs_queue.cpp. Ranks 0 and 1 sit at the home, rank 2 elsewhere.
 
    Checked: at most one rank is inside (assert); nobody waits for ever, so no hand-off is lost and no place that was given
    up stops the queue (a rank that does not finish is an invalid end state). */

@@ -44,7 +44,7 @@ inline admit_waiting(w_n) {
   phase[w_n] = 1 - phase[w_n]
 }
 
-/* A server tells a home or a node: Ground::deliver; what is said to the own node travels through its own wire, which is
+/* A server tells a home or a node: LockContext::deliver; what is said to the own node travels through its own wire, which is
    first in, first out like the call that the code makes there. */
 proctype server(byte me) {
   byte node, i;

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # run_model.sh MODEL EXPECT [-DNAME=VALUE…]: checks one model exhaustively with spin.
 # EXPECT is "holds" (no error may be found) or "fails" (one must be). Everything is made in a folder of its own.
 set -eu

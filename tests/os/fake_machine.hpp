@@ -1,4 +1,5 @@
 // A machine laid out in a folder: what /proc and /sys say there is up to the test. Gone with the test.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <gtest/gtest.h>

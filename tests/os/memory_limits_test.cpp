@@ -1,4 +1,5 @@
 // The search for memory limits on machines laid out in a folder: no cgroups, version 1, version 2, nested, containers.
+// SPDX-License-Identifier: Apache-2.0
 #include "os/internal/memory_limits.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // Child processes and a look at /proc, for the tests of this folder.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <fcntl.h>

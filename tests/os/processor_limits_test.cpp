@@ -1,4 +1,5 @@
 // The search for limits on processors on machines laid out in a folder: none, cgroups of both versions, containers.
+// SPDX-License-Identifier: Apache-2.0
 #include "os/internal/processor_limits.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "os/shared_memory.hpp"
 
 #include <gtest/gtest.h>
@@ -39,7 +40,7 @@ bool enter_own_namespaces() {
   const std::string user = "0 " + std::to_string(::getuid()) + " 1";
   const std::string group = "0 " + std::to_string(::getgid()) + " 1";
   if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
-  // Who is nobody in the new namespace may not create files there.
+  // A user that is unknown in the new namespace may not create files there.
   std::ofstream("/proc/self/setgroups") << "deny";
   std::ofstream("/proc/self/uid_map") << user;
   std::ofstream("/proc/self/gid_map") << group;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs one command to its end or its time limit, and sees to it that nothing of it is left.
 
 What was started is known by its process group, and by a variable in its environment: launchers give their ranks

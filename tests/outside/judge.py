@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Did a program pass? By its exit code, and by what it printed: some suites print a failure and exit with 0.
 
 A line tells of a failure when a fail pattern matches it after everything harmless was taken out of it: the program's

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/outside/run on small programs: what it finds, how it judges, and that nothing is left.
 
 outside_test.py --bin BUILD-FOLDER --compiler CC [unittest arguments]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which files of a folder are test programs."""
 
 import fnmatch

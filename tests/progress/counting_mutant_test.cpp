@@ -3,6 +3,7 @@
 //
 // The mutant sits in the transport: it adds one to the `handled` of every reply, as a server would that counts early. A
 // fence then takes a put for complete that is still under way.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
 #include "harness/access.hpp"

@@ -2,6 +2,7 @@
 // connections that are not its own.
 //
 // Threads: the rank's, outside of other calls.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>
@@ -22,10 +23,10 @@ class Forger {
   int me() const { return static_cast<int>(index(parts_.launch->rank())); }
 
   /// A counted request of this rank's client, right but for what it asks. It has left on return; `answered`, if any,
-  /// says whether a reply came.
+  /// states whether a reply came.
   void ask(NodeId node, progress::HandlerId handler, ByteView body, ByteView payload, bool* answered = nullptr,
            std::size_t reply_bytes = 0) {
-    progress::Order order;
+    progress::OutgoingRequest order;
     order.handler = handler;
     order.body = body;
     order.payload = payload;

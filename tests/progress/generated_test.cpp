@@ -4,6 +4,7 @@
 //
 // Each world ends in one of two ways: the traffic of the other ranks was right to its end, or the job ended with the
 // sentence that names a message of the attacker. No crash, no hang, and memory within ranks × window.
+// SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <cstdlib>
 #include <fstream>
@@ -11,6 +12,7 @@
 
 #include "progress/generator.hpp"
 #include "progress/wire_world.hpp"
+#include "sync/settings.hpp"
 
 namespace grapnel::test {
 namespace {
@@ -249,7 +251,9 @@ void take_part(Runtime& g, const Plan& plan, std::uint64_t seed, LockKind kind, 
     if (in_pair) static_cast<void>(g.barrier(p.pair));
     static_cast<void>(g.allgather(g.world(), base::bytes_of(round)));  // so that letters are recorded
     const Status together = g.barrier();
-    if (!p.is_attacker()) EXPECT_TRUE(together.ok()) << together.to_string();
+    if (!p.is_attacker()) {
+      EXPECT_TRUE(together.ok()) << together.to_string();
+    }
   }
   expect_right(p);
 }
@@ -258,9 +262,9 @@ void run_one(std::uint64_t seed, Tally& tally) {
   constexpr LockKind kLocks[] = {LockKind::server_queue, LockKind::ticket,       LockKind::armci_hybrid,
                                  LockKind::test_and_set, LockKind::mcs,          LockKind::mcs_by_cas,
                                  LockKind::cohort,       LockKind::reader_writer};
-  constexpr base::BarrierKind kBarriers[] = {base::BarrierKind::few, base::BarrierKind::clean,
-                                             base::BarrierKind::exchange, base::BarrierKind::direct,
-                                             base::BarrierKind::gather};
+  constexpr sync::BarrierKind kBarriers[] = {sync::BarrierKind::few, sync::BarrierKind::clean,
+                                             sync::BarrierKind::exchange, sync::BarrierKind::direct,
+                                             sync::BarrierKind::gather};
   const Plan plan{
       .ranks = seed % 3 == 0 ? 6 : 3, .nodes = 3, .barrier = kBarriers[seed % std::size(kBarriers)], .seed = seed};
   const LockKind kind = kLocks[seed % std::size(kLocks)];

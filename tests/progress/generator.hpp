@@ -7,6 +7,7 @@
 //              places
 //
 // Threads: the attacking rank's; recording, the turn of the server.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>

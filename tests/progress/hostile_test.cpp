@@ -1,4 +1,5 @@
 // Malformed, truncated, foreign and out-of-range messages at a server: it refuses them, touches nothing, and lives on.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
 
@@ -7,6 +8,7 @@
 #include "harness/access.hpp"
 #include "harness/world.hpp"
 #include "locks/messages.hpp"
+#include "progress/settings.hpp"
 #include "rma/internal/runs.hpp"
 #include "rma/messages.hpp"
 #include "sync/barrier/messages.hpp"
@@ -43,7 +45,7 @@ class Attacker {
       base::Encoder encoder;
       encoder.put(front).put(body);
       const Bytes sound = encoder.take();
-      // What stays a sound envelope would be a put that belongs to nobody's count: those are send_wrong's.
+      // What stays a sound envelope would be a put that belongs to no rank's count: those are send_wrong's.
       if (is_sound(front, payload.size())) return send_raw(ByteView(sound).first(sound.size() - 1), payload);
       return send_raw(sound, payload);
     }
@@ -52,11 +54,11 @@ class Attacker {
 
   // A sound envelope of ours with a request that must be refused.
   void send_wrong() {
-    progress::Order order;
+    progress::OutgoingRequest order;
     Bytes body, payload(some_length(3000));
     fill(payload);
     order.handler = static_cast<progress::HandlerId>(random_.below(12));
-    if (order.handler == progress::kCountsHandler || order.handler == 11) order.handler = 60;  // nobody registered
+    if (order.handler == progress::kCountsHandler || order.handler == 11) order.handler = 60;  // not registered
     if (random_.chance(0.3)) payload.resize(payload.size() / 8 * 8 + 16);
     body = random_.chance(0.3) ? misplaced_body(order.handler, payload.size()) : Bytes();
     if (body.empty()) body = wrong_body(order.handler, payload.size());
@@ -66,7 +68,7 @@ class Attacker {
     order.body = body;
     order.payload = payload;
     progress::Client::Guard guard(*parts_.client);
-    // A token only where the handler answers: the refusal then comes as a reply.
+    // A token only where the handler answers: the refusal then arrives as a reply.
     bool answered = false;
     const bool answers = order.handler == rma::kGetHandler || order.handler == rma::kGetStridedHandler ||
                          order.handler == rma::kGetVectorHandler || order.handler == rma::kRmwHandler;
@@ -83,11 +85,12 @@ class Attacker {
     ++wrong_;
   }
 
-  // What servers say to each other, from one that says anything: a sound envelope, an origin that is node 2's server.
+  // Messages between servers, from one that sends anything: a sound envelope, an origin that is node 2's server.
   void send_as_a_server() {
     constexpr progress::HandlerId kTold[] = {
-        progress::kServerCountsHandler, sync::kBarrierHandler,  locks::kLockTellHandler,    exchange::kLetterHandler,
-        sync::kNotifyHandler,           progress::kBellHandler, sync::kBarrierGroupHandler, locks::kLockAskHandler};
+        progress::kServerCountsHandler, sync::kBarrierHandler,  locks::kLockTellHandler,
+        exchange::kLetterHandler,       sync::kNotifyHandler,   progress::kBellHandler,
+        sync::kBarrierGroupHandler,     locks::kLockAskHandler, locks::kLockSetHandler};
     const progress::HandlerId handler = kTold[random_.below(std::size(kTold))];
     Bytes body(random_.below(progress::kMaxBodyBytes + 1)), payload(random_.below(600));
     fill(body);
@@ -106,7 +109,7 @@ class Attacker {
   std::uint64_t wrong() const { return wrong_; }
 
  private:
-  // Of a group of nobody.
+  // Of a group without members.
   Bytes some_barrier_body() {
     sync::BarrierBody body;
     body.group = random_.next();
@@ -119,7 +122,7 @@ class Attacker {
   bool is_sound(const progress::RequestHeader& front, std::size_t payload_bytes) const {
     return front.secret == parts_.launch->job_secret() && front.origin >= 0 && front.origin < parts_.launch->size() &&
            front.payload_bytes == payload_bytes && front.charge >= progress::charge_of(payload_bytes) &&
-           front.charge <= parts_.config.window_bytes;
+           front.charge <= parts_.config.get<progress::Settings>().window_bytes;
   }
 
   progress::RequestHeader sound_front(progress::HandlerId handler, std::size_t body_bytes, std::size_t payload_bytes) {
@@ -208,7 +211,7 @@ class Attacker {
     return body;
   }
 
-  // Sound runs in the canary, and then one fault. The data, where there is any, stands before them.
+  // Sound runs in the canary, and then one fault. The data, where there is any, is before them.
   void wrong_runs(progress::HandlerId handler, Bytes& body, Bytes& payload) {
     const std::size_t bytes = 8 * random_.between(1, 40);
     rma::VectorBody vector{canary_, bytes, {ElementType::int64, {}}};
@@ -300,7 +303,7 @@ WORLD_TEST_ON(Hostile, MessagesAreRefusedAndTouchNothing, (std::vector<Shape>{{3
     }());
     EXPECT_EQ(attacker.wrong(), static_cast<std::uint64_t>(rounds));
   } else if (index(g.rank()) == 1) {
-    for (std::int64_t i = 0; i < kOwnTraffic; ++i) {  // meanwhile the job's own traffic stays right
+    for (std::int64_t i = 0; i < kOwnTraffic; ++i) {  // in the meantime the job's own traffic stays right
       const auto ticket = g.fetch_and_add(words->on(Rank{0}), 1, Width::bits64, Rank{0});
       ASSERT_TRUE(ticket.ok()) << ticket.status().to_string();
       EXPECT_EQ(*ticket, i);
@@ -319,7 +322,8 @@ WORLD_TEST_ON(Hostile, MessagesAreRefusedAndTouchNothing, (std::vector<Shape>{{3
   EXPECT_OK(g.free(*canary));
 }
 
-// What has the secret and a server's name, and makes no sense: nobody crashes, and barriers, locks and exchanges go on.
+// What has the secret and a server's name, and makes no sense: no rank crashes, and barriers, locks and exchanges go
+// on.
 WORLD_TEST_ON(Hostile, AServerThatSaysAnythingStopsNobody, (std::vector<Shape>{{3, 3}})) {
   EXPECT_OK(g.create_locks(2));
   EXPECT_OK(g.barrier());

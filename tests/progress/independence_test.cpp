@@ -1,4 +1,5 @@
 // The target takes no part: it computes, sleeps or sits in a system call. And nothing stays in a sender that computes.
+// SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <vector>
 

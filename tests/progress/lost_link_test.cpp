@@ -1,5 +1,6 @@
-// Two servers lose the connection between them while nobody dies: who waits for what was on its way waits for ever
+// Two servers lose the connection between them while no rank dies: a waiter for what was on its way waits for ever
 // unless a server ends the job.
+// SPDX-License-Identifier: Apache-2.0
 #include <functional>
 #include <string>
 #include <vector>
@@ -7,6 +8,8 @@
 #include "harness/access.hpp"
 #include "harness/foundation.hpp"
 #include "harness/world.hpp"
+#include "progress/settings.hpp"
+#include "sync/settings.hpp"
 
 namespace grapnel::test {
 namespace {
@@ -17,7 +20,7 @@ constexpr std::uint64_t kLong_ns = 4 * progress::ServerLinks::kGrace_ns;
 // connections, too, but ask for nothing.
 void meet_by_servers(sim::RankWorld& me, bool cut) {
   auto foundation = foundation_of(me);
-  foundation.config.barrier = base::BarrierKind::exchange;
+  foundation.config.change<sync::Settings>().barrier = sync::BarrierKind::exchange;
   auto started = runtime::assemble(std::move(foundation));
   ASSERT_TRUE(started.ok());
   Runtime& g = **started;
@@ -101,7 +104,7 @@ os::SimOutcome watched(int ranks, std::uint64_t seed, const std::function<void(s
   options.network.detects_dead_peers = false;  // as a host that loses its power: no connection breaks
   return sim::run_world(options, [&](sim::RankWorld& me) {
     auto foundation = foundation_of(me);
-    foundation.config.heartbeat_ms = kBeat_ns / base::kMillisecond_ns;
+    foundation.config.change<progress::Settings>().heartbeat_ms = kBeat_ns / base::kMillisecond_ns;
     auto started = runtime::assemble(std::move(foundation));
     ASSERT_TRUE(started.ok());
     ASSERT_OK((*started)->barrier());
@@ -128,7 +131,7 @@ TEST(LostHost, IsNamedByAllWithinTenBeats) {
   }
 }
 
-// It goes on sending, but nothing reaches it any more.
+// It continues sending, but nothing reaches it any more.
 TEST(LostHost, EndsItselfWhereItIsCutOff) {
   const auto outcome = watched(4, 1, [&](sim::RankWorld& me, Runtime&) { me.world.network().kill(me.rank, me.host); });
   EXPECT_NE(outcome.report.find("(node 2, rank 2) has lost the others: no heartbeat from"), std::string::npos)

@@ -1,4 +1,5 @@
 // Several threads of one rank: each one's fences, gets and handles are its own, and none waits for another's luck.
+// SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <vector>
 

@@ -1,4 +1,5 @@
 // The wait policy's ways out.
+// SPDX-License-Identifier: Apache-2.0
 #include "progress/waiting.hpp"
 
 #include "harness/access.hpp"

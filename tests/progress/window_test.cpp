@@ -1,10 +1,12 @@
 // The smallest window that the settings allow: nothing may wait for room that the server does not know it owes.
+// SPDX-License-Identifier: Apache-2.0
 #include <functional>
 #include <vector>
 
 #include "harness/access.hpp"
 #include "harness/foundation.hpp"
 #include "harness/world.hpp"
+#include "progress/settings.hpp"
 
 namespace grapnel::test {
 namespace {
@@ -58,7 +60,7 @@ void in_worlds_with_window(std::size_t window_bytes, const std::function<void(Ru
     options.seed(seed);
     const auto outcome = sim::run_world(options, [&](sim::RankWorld& me) {
       auto foundation = foundation_of(me);
-      foundation.config.window_bytes = window_bytes;
+      foundation.config.change<progress::Settings>().window_bytes = window_bytes;
       auto started = runtime::assemble(std::move(foundation));
       ASSERT_TRUE(started.ok());
       body(**started);

@@ -1,4 +1,5 @@
 // What the wire may say of locks: single messages, with the right secret, that no program of this version sends.
+// SPDX-License-Identifier: Apache-2.0
 #include "locks/messages.hpp"
 #include "progress/wire_world.hpp"
 
@@ -6,6 +7,7 @@ namespace grapnel::test {
 namespace {
 
 using locks::LockBody;
+using locks::LockSetBody;
 using locks::Verb;
 
 LockBody lock_body(Verb verb, int home, std::uint64_t me) {
@@ -87,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(All, WireLock,
                                            LockKind::cohort, LockKind::reader_writer),
                          [](const auto& kind) { return std::string(to_string(kind.param)); });
 
-// A place in the queue that was never taken: the next in line would wait behind nobody.
+// A place in the queue that was never taken: the next in line would wait behind no rank.
 std::string report_of_forged_place(std::uint32_t turn) {
   return report_of({}, [turn](Runtime& g) {
     auto locks = g.create_lock_set(1, {.kind = LockKind::cohort});
@@ -161,6 +163,65 @@ TEST(Wire, AReaderWriterNobodyAskedForEndsTheJob) {
     EXPECT_OK(g.barrier());
   });
   expect_sentence(report, "the server of node 0 grants it to this node, which has not asked for it");
+}
+
+// Ranks 1 and 3 are what the messages name; rank 0 leads node 0 and is no member.
+std::vector<LockSetBody> wrong_sets(const void* block) {
+  LockSetBody right;
+  right.set = std::uint64_t{1} << 32 | 7;
+  right.block = reinterpret_cast<std::uintptr_t>(block);
+  right.kind = static_cast<std::uint32_t>(LockKind::cohort);
+  right.count = 1;
+  std::vector<LockSetBody> wrong(10, right);
+  wrong[0].set = 7;  // of a group whose first member is rank 0
+  wrong[1].block = 0;
+  wrong[2].block += 8;
+  wrong[3].block = reinterpret_cast<std::uintptr_t>(&right);
+  wrong[4].count = 1 << 30;  // more than the memory
+  wrong[5].count = 0;
+  wrong[6].kind = 99;
+  wrong[7].lines = UINT64_MAX;
+  wrong[8].payload_bytes = UINT64_MAX;
+  wrong[9].ends = 1;  // of no set
+  return wrong;
+}
+
+TEST(Wire, ASetOfLocksIsRefusedUnlessItsMemoryIsThere) {
+  const auto report = report_of({.ranks = 4, .nodes = 2}, [](Runtime& g) {
+    const auto memory = g.allocate(4096);
+    ASSERT_TRUE(memory.ok());
+    Forger forger(g);
+    const std::vector<LockSetBody> wrong = wrong_sets(memory->on(Rank{1}));
+    if (forger.me() == 1) {
+      bool answered = false;
+      const auto ask = [&](const LockSetBody& body, int members) {
+        answered = false;
+        forger.ask(NodeId{0}, locks::kLockSetHandler, base::bytes_of(body), Bytes{std::byte{members}}, &answered);
+        forger.await(answered);
+      };
+      for (const LockSetBody& body : wrong) ask(body, 0b1010);
+      LockSetBody right = wrong.back();
+      right.ends = 0;
+      for (const int members : {0b1011, 0b1000, 0b11010, 0}) ask(right, members);
+    }
+    expect_over(g.barrier());
+    if (forger.me() == 0) {
+      EXPECT_EQ(refused_at(g), wrong.size() + 4);
+    }
+    // As if nothing had been said.
+    if (forger.me() % 2 == 1) {
+      auto locks = g.create_lock_set(*g.make_group(std::vector{Rank{1}, Rank{3}}), 1);
+      ASSERT_TRUE(locks.ok()) << locks.status().to_string();
+      for (int i = 0; i < 5; ++i) {
+        EXPECT_OK(locks->lock(0, Rank{1}));
+        EXPECT_OK(locks->unlock(0, Rank{1}));
+      }
+      EXPECT_OK(g.destroy_lock_set(*locks));
+    }
+    EXPECT_OK(g.barrier());
+    EXPECT_OK(g.free(*memory));
+  });
+  EXPECT_EQ(report, "");
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 // What the wire may say: single messages that no program of this version sends, each with the right secret. They are
-// refused and the job goes on, or they end the job with a sentence that says whose they are; nothing else happens.
+// refused and the job continues, or they end the job with a sentence that states whose they are; nothing else happens.
+// SPDX-License-Identifier: Apache-2.0
 #include <fstream>
 
 #include "exchange/messages.hpp"
 #include "progress/wire_world.hpp"
 #include "rma/messages.hpp"
 #include "sync/barrier/messages.hpp"
+#include "sync/settings.hpp"
 
 namespace grapnel::test {
 namespace {
@@ -13,7 +15,7 @@ namespace {
 using sync::BarrierBody;
 using sync::BarrierStage;
 
-// Of the world's barrier that comes next: this is the second.
+// Of the world's barrier that is next: this is the second.
 BarrierBody barrier_body(Runtime& g, BarrierStage stage, std::uint8_t round) {
   BarrierBody body;
   body.group = key_of(g.world());
@@ -59,7 +61,7 @@ TEST(Wire, CountsOfAnotherPlansLengthEndTheJob) {
 }
 
 TEST(Wire, AMessageOfABarrierTwiceEndsTheJob) {
-  const auto report = report_of({.barrier = base::BarrierKind::few}, [](Runtime& g) {
+  const auto report = report_of({.barrier = sync::BarrierKind::few}, [](Runtime& g) {
     Forger forger(g);
     if (forger.me() == 1) {
       const auto body = barrier_body(g, BarrierStage::first, 0);
@@ -133,7 +135,7 @@ TEST(Wire, AGroupWhoseMessagesMayBeRefusedEndsTheJob) {
   expect_sentence(report, "the server of node 2 sent messages for barriers of more than 4096 groups");
 }
 
-// ---- who speaks
+// ---- the sender
 
 TEST(Wire, AConnectionIsOneOrigins) {
   const auto report = report_of({}, [](Runtime& g) {

@@ -1,4 +1,5 @@
 // Simulated worlds in which one rank sends what no correct rank sends, and what they reported.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <functional>
@@ -7,6 +8,7 @@
 #include "base/units.hpp"
 #include "harness/foundation.hpp"
 #include "progress/forger.hpp"
+#include "sync/settings.hpp"
 
 namespace grapnel::test {
 
@@ -14,7 +16,7 @@ inline constexpr const char* kSentence = "no program of this version does";
 
 struct Plan {
   int ranks = 3, nodes = 3;
-  base::BarrierKind barrier = base::BarrierKind::exchange;
+  sync::BarrierKind barrier = sync::BarrierKind::exchange;
   std::size_t in_flight_bytes = SIZE_MAX;
   std::uint64_t seed = 7;
 };
@@ -27,7 +29,7 @@ inline std::string report_of(const Plan& plan, const std::function<void(Runtime&
   options.machine.deadline_ns = 100 * base::kSecond_ns;
   const auto outcome = sim::run_world(options, [&](sim::RankWorld& me) {
     auto foundation = foundation_of(me);
-    foundation.config.barrier = plan.barrier;
+    foundation.config.change<sync::Settings>().barrier = plan.barrier;
     auto started = runtime::assemble(std::move(foundation));
     ASSERT_TRUE(started.ok()) << started.status().to_string();
     EXPECT_OK((*started)->barrier());

@@ -1,4 +1,5 @@
 // Read-modify-write: local and remote ranks hammer the same words.
+// SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <vector>
 

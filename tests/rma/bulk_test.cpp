@@ -1,4 +1,5 @@
 // Long contiguous puts and gets, which go in bulk: their bytes, their order with everything else, many at once.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -127,7 +128,7 @@ WORLD_TEST_ON(Bulk, ManyAtOnceAndWaitedForInAnotherOrder, kShapes) {
   EXPECT_OK(g.free(*memory));
 }
 
-// Nobody moves a rank's messages while it waits at a barrier, so a started put's payload has left before.
+// No thread moves a rank's messages while it waits at a barrier, so a started put's payload has left before.
 WORLD_TEST_ON(Bulk, StartedPutsAreThereAfterABarrier, kShapes) {
   const auto ranks = static_cast<std::size_t>(g.size());
   const auto memory = g.allocate(kSlot);
@@ -148,7 +149,7 @@ WORLD_TEST_ON(Bulk, StartedPutsAreThereAfterABarrier, kShapes) {
   EXPECT_OK(g.free(*memory));
 }
 
-// Several are under way together; those that overlap land in program order, whatever lands meanwhile.
+// Several are under way together; those that overlap land in program order, whatever lands in the meantime.
 WORLD_TEST_ON(Bulk, OverlappingOnesLandInTheirOrder, kShapes) {
   constexpr std::size_t kPuts = 7;
   const auto memory = g.allocate(kSlot * static_cast<std::size_t>(g.size()));

@@ -1,4 +1,5 @@
 // Contiguous put, get, accumulate and their order, from every rank to every rank.
+// SPDX-License-Identifier: Apache-2.0
 #include <complex>
 #include <cstring>
 #include <vector>
@@ -50,7 +51,7 @@ WORLD_TEST(Contiguous, PutThenGetFromEverybody) {
   EXPECT_OK(g.free(memory));
 }
 
-// That it does what it says: fence_visibility_test.cpp.
+// What it completes: fence_visibility_test.cpp.
 WORLD_TEST(Contiguous, FencesMayFollowEachOther) {
   const auto memory = g.allocate(sizeof(std::uint64_t) * 2);
   ASSERT_TRUE(memory.ok());
@@ -59,7 +60,7 @@ WORLD_TEST(Contiguous, FencesMayFollowEachOther) {
     const std::uint64_t value = pattern(g.rank(), round, 0);
     EXPECT_OK(g.put(&value, memory->on(next), sizeof value, next));
     EXPECT_OK(g.fence(next));
-    // A second fence has nothing to ask; a third to nobody in particular either.
+    // A second fence has nothing to ask; a third, of all ranks, neither.
     EXPECT_OK(g.fence(next));
     EXPECT_OK(g.fence_all());
     EXPECT_OK(g.barrier());
@@ -90,7 +91,7 @@ WORLD_TEST(Contiguous, OrderOfPutAccumulateGetIsTheProgramsOwn) {
 }
 
 WORLD_TEST(Contiguous, AccumulatesOfAllRanksAddUp) {
-  // Everybody adds to the same elements of everybody, in pieces that straddle stripes.
+  // Every rank adds to the same elements of every rank, in pieces that straddle stripes.
   constexpr std::size_t kElements = 3000;
   const auto memory = g.allocate(kElements * sizeof(std::int64_t));
   ASSERT_TRUE(memory.ok());

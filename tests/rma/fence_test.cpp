@@ -1,6 +1,7 @@
 // The fence: how many messages it takes, and how long it takes them under a delay.
 //
 // Exact counts need a quiet network, and the way that each test names; so these run in simulated worlds of their own.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,11 +14,12 @@
 #include "harness/foundation.hpp"
 #include "harness/world.hpp"
 #include "harness/wrapped_transport.hpp"
+#include "rma/settings.hpp"
 
 namespace grapnel::test {
 namespace {
 
-using base::FenceKind;
+using rma::FenceKind;
 
 struct Sample {
   std::uint64_t messages = 0, duration_ns = 0;
@@ -45,8 +47,8 @@ Sample fence_of(FenceKind kind, std::uint32_t window, int nodes, int targets) {
   Sample sample;
   const auto outcome = sim::run_world(options, [&](sim::RankWorld& me) {
     auto foundation = foundation_of(me);
-    foundation.config.fence = kind;
-    foundation.config.fence_window = window;
+    foundation.config.change<rma::Settings>().fence = kind;
+    foundation.config.change<rma::Settings>().fence_window = window;
     auto started = runtime::assemble(std::move(foundation));
     ASSERT_TRUE(started.ok());
     Runtime& g = **started;
@@ -132,7 +134,7 @@ TEST(Fence, NothingIsAskedThatIsAnsweredAlready) {
         }
         EXPECT_EQ(fence_messages(g), asked);
       }
-      // A write of nothing asks nobody, and leaves nothing behind.
+      // A write of nothing asks no rank, and leaves nothing behind.
       const std::vector<Piece> nothing{{there, there, 0}};
       EXPECT_OK(g.put(nothing, other));
       std::uint64_t value = 0;

@@ -1,7 +1,9 @@
-// After a fence what was written before is there for everybody, in every world.
+// After a fence what was written before is there for every rank, in every world.
 //
-// A witness looks: the writer fences, tells a third rank, and that one reads the target's memory. The witness's request
-// comes to the target's server on another way than the writes, so nothing but the fence keeps the two in order.
+// A witness looks: the writer fences, notifies a third rank, and that one reads the target's memory. The witness's
+// request arrives at the target's server on another way than the writes, so nothing but the fence keeps the two in
+// order.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 #include <vector>
 
@@ -24,7 +26,7 @@ struct Place {
   std::byte block[kLong_bytes];
 };
 
-// Who writes where, how, and who looks: alike in all ranks.
+// Who writes where, how, and who looks: the same in all ranks.
 struct Plan {
   std::vector<int> targets;
   int witness = 0;
@@ -75,7 +77,7 @@ struct Bench {
   }
 
   void await(const std::uint64_t& word, std::uint64_t round) const {
-    // acquire: pairs with the atomic of whoever tells.
+    // acquire: pairs with the atomic of the rank that notifies.
     while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) < round) sim::pass_time(host, 20 * base::kMicrosecond_ns);
   }
 

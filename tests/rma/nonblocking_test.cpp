@@ -1,4 +1,5 @@
 // Handles: explicit, implicit, aggregate, and many of them.
+// SPDX-License-Identifier: Apache-2.0
 #include <vector>
 
 #include "harness/world.hpp"

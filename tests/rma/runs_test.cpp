@@ -1,4 +1,5 @@
 // The short form of where pieces belong: read back, as short as promised, and refused where it is no run.
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"

@@ -1,4 +1,5 @@
 // Strided and vector transfers against a naive loop, on random shapes; message counts.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 #include <numeric>
 #include <vector>
@@ -259,7 +260,7 @@ WORLD_TEST_ON(Shapes, MessagesAreAsFewAsTheirBytesAllow, (std::vector<Shape>{{2,
   std::uint64_t before = put_messages();
   EXPECT_OK(g.put(data.data(), local, memory->on(next), remote, next));
   EXPECT_EQ(put_messages() - before, (700 * 300 + kChunk - 1) / kChunk);
-  // An aggregate handle: 5,000 puts of 8 bytes are less than a chunk, and so is what says where they go.
+  // An aggregate handle: 5,000 puts of 8 bytes are less than a chunk, and so are their addresses.
   Handle handle = Handle::aggregate();
   before = put_messages();
   for (std::size_t i = 0; i < 5000; ++i) {

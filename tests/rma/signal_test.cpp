@@ -1,4 +1,5 @@
 // Puts with a signal: who sees the word finds the data, whatever way and shape it came.
+// SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <cstring>
 #include <vector>
@@ -117,7 +118,7 @@ WORLD_TEST(Signal, Strided) {
   const Rank next = next_of(g), previous = previous_of(g);
   auto& theirs = *static_cast<Mailbox*>(memory->on(next));
   for (std::int32_t round = 1; round <= 20; ++round) {
-    base::Random random(world_seed() + static_cast<std::uint64_t>(round));  // alike in all ranks
+    base::Random random(world_seed() + static_cast<std::uint64_t>(round));  // the same in all ranks
     const auto row = static_cast<std::int64_t>(random.between(1, 3000));
     const auto rows = static_cast<std::int64_t>(random.between(1, 60));
     const auto gap = static_cast<std::int64_t>(random.below(300));

@@ -1,5 +1,6 @@
 // Vector transfers and aggregates: exactly ⌈bytes/chunk⌉ messages whatever the pieces are, and every byte where it
 // belongs.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
 #include <vector>

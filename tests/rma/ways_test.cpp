@@ -1,7 +1,10 @@
-// The table of ways: what goes native, and how it is overridden.
+// The table of ways: what is done natively, and how it is overridden.
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "rma/settings.hpp"
 #include "rma/ways.hpp"
+#include "transport/settings.hpp"
 
 namespace grapnel::rma {
 namespace {
@@ -13,14 +16,15 @@ TEST(Ways, MessagesWhereTheFabricHasNothing) {
   const Ways ways(config, fabric(false, false));
   EXPECT_FALSE(ways.any_native());
   for (const auto& row : ways.rows()) {
-    const bool long_copy = row.form == "contiguous" && row.from_row_bytes == std::to_string(config.bulk_bytes);
+    const bool long_copy =
+        row.form == "contiguous" && row.from_row_bytes == std::to_string(config.get<rma::Settings>().bulk_bytes);
     EXPECT_EQ(row.way, long_copy ? "bulk" : "messages") << row.operation << " " << row.form;
   }
 }
 
 TEST(Ways, LongCopiesGoInBulkAndNothingElseDoes) {
   base::Config config;
-  config.bulk_bytes = 200'000;
+  config.change<rma::Settings>().bulk_bytes = 200'000;
   const Ways ways(config, fabric(false, false));
   EXPECT_EQ(ways.choose(OperationKind::put, Form::contiguous, 200'000), WireWay::bulk);
   EXPECT_EQ(ways.choose(OperationKind::get, Form::contiguous, 200'000), WireWay::bulk);
@@ -33,8 +37,10 @@ TEST(Ways, LongRowsGoNativeAndShortOnesArePacked) {
   const base::Config config;
   const Ways ways(config, fabric(true, false));
   EXPECT_EQ(ways.choose(OperationKind::put, Form::contiguous, 1), WireWay::native);
-  EXPECT_EQ(ways.choose(OperationKind::put, Form::strided, config.native_row_bytes), WireWay::native);
-  EXPECT_EQ(ways.choose(OperationKind::put, Form::strided, config.native_row_bytes - 1), WireWay::messages);
+  EXPECT_EQ(ways.choose(OperationKind::put, Form::strided, config.get<rma::Settings>().native_row_bytes),
+            WireWay::native);
+  EXPECT_EQ(ways.choose(OperationKind::put, Form::strided, config.get<rma::Settings>().native_row_bytes - 1),
+            WireWay::messages);
   EXPECT_EQ(ways.choose(OperationKind::get, Form::contiguous, 1 << 17), WireWay::messages);  // put only
   EXPECT_EQ(ways.choose(OperationKind::accumulate, Form::contiguous, 1 << 20), WireWay::messages);
   EXPECT_EQ(ways.choose(OperationKind::put, Form::vector, 1 << 20), WireWay::messages);
@@ -42,9 +48,9 @@ TEST(Ways, LongRowsGoNativeAndShortOnesArePacked) {
 
 TEST(Ways, SettingsOverrideTheTable) {
   base::Config config;
-  config.native_row_bytes = 64;
+  config.change<rma::Settings>().native_row_bytes = 64;
   EXPECT_EQ(Ways(config, fabric(true, true)).choose(OperationKind::get, Form::strided, 64), WireWay::native);
-  config.native_rma = false;
+  config.change<transport::Settings>().native_rma = false;
   EXPECT_FALSE(Ways(config, fabric(true, true)).any_native());
   EXPECT_EQ(Ways(config, fabric(true, true)).choose(OperationKind::get, Form::contiguous, 64), WireWay::messages);
 }

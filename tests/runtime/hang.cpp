@@ -5,6 +5,7 @@
 // `hang`: rank 0 holds a lock and sleeps, rank 1 waits for it, rank 2 for a notification, the others at the barrier.
 // `nest`: likewise, and rank 0 starts the program. `work`: puts and locks for so long; "right" if no increment is lost.
 // Each prints "ready RANK PID" when it begins.
+// SPDX-License-Identifier: Apache-2.0
 #include <sys/resource.h>
 #include <unistd.h>
 

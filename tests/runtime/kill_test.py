@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """kill -9 of any rank, a node's leader or the launcher, while the job works, begins or ends: the launcher's test with a
 busy runtime.
 

@@ -1,10 +1,11 @@
-// A rank that stays busy in some way until it is ended, or comes and goes: what the kill tests kill.
+// A rank that stays busy in some way until it is ended, or starts and ends: what the kill tests kill.
 //
 //   runtime_probe stay HOW | leave | abandon
 //
 // `abandon`: rank 0 ends well without leaving the job, and the others wait for it at a barrier.
 // It prints "ready RANK PID" when it has begun. Calls that fail because another rank died are left to the launcher's
 // message; the rank then waits to be ended.
+// SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
 #include <cstdio>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Jobs after one another in the same processes, under each launcher that is here.
 
 restart_test.py --tool BIN/grapnel --probe BIN/runtime_restarts [--restarts 50] [--seed N] [unittest arguments]

@@ -6,6 +6,7 @@
 // previous rank put, and finishes. With a SEED other than 0, ranks pause for up to 2 ms at random places, so that the
 // first ranks of one job start while the last ones still leave the job before it.
 // It prints "restarts ok RANK SIZE COUNT".
+// SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Ranks that were started with other settings than the rest would wait for each other for ever: they are told at once.
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -6,6 +7,11 @@
 
 #include "harness/foundation.hpp"
 #include "harness/world.hpp"
+#include "locks/settings.hpp"
+#include "progress/settings.hpp"
+#include "rma/settings.hpp"
+#include "runtime/settings.hpp"
+#include "sync/settings.hpp"
 
 namespace grapnel::test {
 namespace {
@@ -30,15 +36,15 @@ int told(const std::function<void(base::Config&)>& set, int nodes = 3) {
 }
 
 TEST(Settings, ThoseThatMustBeAlikeAre) {
-  EXPECT_EQ(told([](base::Config& config) { config.barrier = base::BarrierKind::direct; }), 3);
-  EXPECT_EQ(told([](base::Config& config) { config.barrier_fanout = 4; }), 3);
-  EXPECT_EQ(told([](base::Config& config) { config.lock = base::LockKind::mcs; }), 3);
-  EXPECT_EQ(told([](base::Config& config) { config.fence_window = 1; }), 3);
-  EXPECT_EQ(told([](base::Config& config) { config.stats = true; }), 3);
+  EXPECT_EQ(told([](base::Config& config) { config.change<sync::Settings>().barrier = sync::BarrierKind::direct; }), 3);
+  EXPECT_EQ(told([](base::Config& config) { config.change<sync::Settings>().barrier_fanout = 4; }), 3);
+  EXPECT_EQ(told([](base::Config& config) { config.change<locks::Settings>().kind = LockKind::mcs; }), 3);
+  EXPECT_EQ(told([](base::Config& config) { config.change<rma::Settings>().fence_window = 1; }), 3);
+  EXPECT_EQ(told([](base::Config& config) { config.change<runtime::Settings>().stats = true; }), 3);
 }
 
 TEST(Settings, ThoseOfANodesRanksToo) {
-  EXPECT_GE(told([](base::Config& config) { config.stats = true; }, 1), 1);
+  EXPECT_GE(told([](base::Config& config) { config.change<runtime::Settings>().stats = true; }, 1), 1);
 }
 
 // A node's memory grows with its ranks and the job's: 359 on one node were too many once.
@@ -54,9 +60,9 @@ TEST(Settings, AJobMayHaveManyRanks) {
 }
 
 TEST(Settings, OthersMayDiffer) {
-  EXPECT_EQ(told([](base::Config& config) { config.spin_ns = 0; }), 0);
-  EXPECT_EQ(told([](base::Config& config) { config.fence = base::FenceKind::serial; }), 0);
-  EXPECT_EQ(told([](base::Config& config) { config.window_bytes = 256 * base::kKiB; }), 0);
+  EXPECT_EQ(told([](base::Config& config) { config.change<progress::Settings>().spin_ns = 0; }), 0);
+  EXPECT_EQ(told([](base::Config& config) { config.change<rma::Settings>().fence = rma::FenceKind::serial; }), 0);
+  EXPECT_EQ(told([](base::Config& config) { config.change<progress::Settings>().window_bytes = 256 * base::kKiB; }), 0);
 }
 
 TEST(Settings, TheTransportOfTheTestsIsRefusedInAJob) {

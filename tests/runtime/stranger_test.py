@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What another user of the machine reaches of a job of `grapnel run` with several nodes: nothing (docs/security.md).
 
 stranger_test.py --tool BIN/grapnel --probe BIN/runtime_probe [unittest arguments]

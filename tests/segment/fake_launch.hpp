@@ -1,6 +1,7 @@
 // A job of threads for the tests of this folder: node map, node memory, pools, descriptors and an exchange.
 //
 // Faults can be planted in a rank: the next descriptor that it should send gets lost with an error.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <fcntl.h>
@@ -31,7 +32,7 @@ class FakeWorld {
   FakeWorld(int ranks, int nodes, std::size_t pool_bytes = std::size_t{8} << 30)
       : node_map_(launch::make_node_map(std::vector<std::string>(static_cast<std::size_t>(ranks), "machine"), nodes)) {
     for (std::size_t node = 0; node < node_map_.node_count(); ++node) {
-      const std::size_t bytes = launch::NodeMemory::bytes_for(node_map_, NodeId{static_cast<int>(node)});
+      const std::size_t bytes = 16 * base::kMiB;
       auto file = os::create_shared_file("fake-node", bytes);
       shares_.push_back({*os::Mapping::create(*file, bytes), *os::AddressPool::reserve(0, pool_bytes)});
     }

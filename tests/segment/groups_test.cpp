@@ -1,4 +1,5 @@
 // Allocations of groups of every shape, each rank a thread.
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <cstring>

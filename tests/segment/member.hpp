@@ -1,4 +1,5 @@
 // A rank with its table, and what the tests of segments count in the process.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "segment/internal/range_allocator.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // Collective allocation with 1 to 5 ranks on 1 to 3 nodes, each rank a thread.
+// SPDX-License-Identifier: Apache-2.0
 #include "segment/segment.hpp"
 
 #include <gtest/gtest.h>
@@ -85,7 +86,7 @@ TEST_P(Worlds, EmptyParts) {
   run_ranks(world_, [](FakeLaunch& launch) {
     Member m(launch);
     const std::size_t last = m.world.size() - 1;
-    // Only the last rank has memory; then nobody has, twice; then only the first.
+    // Only the last rank has memory; then no rank has, twice; then only the first.
     auto only_last = m.table.allocate(m.world, m.me == last ? 100 : 0);
     auto nobody = m.table.allocate(m.world, 0);
     auto nobody_again = m.table.allocate(m.world, 0);

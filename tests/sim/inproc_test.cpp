@@ -1,4 +1,5 @@
 // The in-process launcher under both ways to run: exchange, node memory, descriptors, deaths and aborts.
+// SPDX-License-Identifier: Apache-2.0
 #include "launch/inproc.hpp"
 
 #include <fmt/format.h>

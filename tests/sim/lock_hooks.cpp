@@ -1,6 +1,7 @@
 // Takes the place of the pthread locks in a test program: a simulated thread that finds a lock taken hands its token on
-// and tries again later, instead of blocking in the kernel while the owner waits for that very token. Everybody else
+// and tries again later, instead of blocking in the kernel while the owner waits for that very token. Every thread else
 // gets the real function. The thread sanitizer has its own hooks at this place, and tests the free-running mode.
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/lock_hooks.hpp"
 
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
 // The simulated network: what it promises holds under every misbehaviour, and every misbehaviour happens.
+// SPDX-License-Identifier: Apache-2.0
 #include "transport/sim/sim_network.hpp"
 
 #include <gtest/gtest.h>
@@ -85,7 +86,7 @@ class Peer : public transport::MessageSink {
             },
             &flag};
   }
-  /// Nobody destroys its worker while others still talk to it.
+  /// No rank destroys its worker while others still talk to it.
   void part() {
     flush_all();
     EXPECT_TRUE(me_.launch.fence().ok());

@@ -1,4 +1,6 @@
-// The seeded scheduler: the same seed gives the same run, words and timers work, and every bad ending says who waits.
+// The seeded scheduler: the same seed gives the same run, words and timers work, and every bad ending names the
+// waiters.
+// SPDX-License-Identifier: Apache-2.0
 #include "os/sim/scheduler.hpp"
 
 #include <fmt/format.h>

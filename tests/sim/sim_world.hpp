@@ -4,6 +4,7 @@
 //   options.seed(17);
 //   const os::SimOutcome outcome = run_world(options, [](RankWorld& me) { … });
 //   EXPECT_TRUE(outcome.ok()) << outcome.report;
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // The conformance suite of all transports over the simulated network: calm, misbehaving under several seeds, with
 // native operations, and free-running.
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <mutex>

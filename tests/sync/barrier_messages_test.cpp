@@ -1,8 +1,9 @@
 // What a barrier costs: messages per node and delays on its path, for each plan and number of nodes, exactly.
 //
-// One rank per node; before each barrier every rank has written to as many other nodes as the test says, more often
+// One rank per node; before each barrier every rank has written to as many other nodes as the test states, more often
 // than a write would ask for its own acknowledgement. Time is virtual: a message takes kDelay_ns and everything else
 // next to nothing.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,11 +13,12 @@
 #include "harness/foundation.hpp"
 #include "harness/world.hpp"
 #include "runtime/group_access.hpp"
+#include "sync/settings.hpp"
 
 namespace grapnel::test {
 namespace {
 
-using base::BarrierKind;
+using sync::BarrierKind;
 
 constexpr std::uint64_t kDelay_ns = base::kMillisecond_ns;
 
@@ -59,8 +61,8 @@ void line_up(os::Host& host) {
 
 void run_rank(sim::RankWorld& me, const Case& what, Cost& cost) {
   auto foundation = foundation_of(me);
-  foundation.config.barrier = what.kind;
-  foundation.config.barrier_fanout = what.fanout;
+  foundation.config.change<sync::Settings>().barrier = what.kind;
+  foundation.config.change<sync::Settings>().barrier_fanout = what.fanout;
   auto started = runtime::assemble(std::move(foundation));
   ASSERT_TRUE(started.ok());
   Runtime& g = **started;
@@ -184,7 +186,7 @@ TEST(BarrierMessages, AFanoutTakesFewerRounds) {
   expect_cost({BarrierKind::clean, 8, 0, false, 8}, 7, 1);
 }
 
-// The first barriers guess; then the plan is the one that pays under this delay, and everybody's is the same.
+// The first barriers guess; then the plan is the one that pays under this delay, and every rank's is the same.
 TEST(BarrierMessages, TheChoiceSettles) {
   expect_cost({BarrierKind::automatic, 8, 7}, 7 + 3, 1 + 3);  // direct
   expect_cost({BarrierKind::automatic, 8, 0}, 3, 3);          // clean

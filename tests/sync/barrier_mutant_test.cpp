@@ -1,10 +1,11 @@
 // Would the tests notice a barrier that does not wait for all writes? Mutants that leave one wait out must fail within
 // 50 seeds, and the real barrier in none.
 //
-// They sit in the transport, where they change what a server says or is told:
-//   counts     the servers are told of no writes: exchange, direct and gather do not wait until they are applied
-//   dirty      nobody hears that another's writes are not acknowledged: clean does not look again
-//   answers    a server says that it has applied one request more than it has: few and serial leave a fence early
+// They sit in the transport, where they change what a server sends or receives:
+//   counts     the servers learn of no writes: exchange, direct and gather do not wait until they are applied
+//   dirty      no rank learns that another's writes are not acknowledged: clean does not look again
+//   answers    a server states that it has applied one request more than it has: few and serial leave a fence early
+// SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
 #include "harness/access.hpp"
@@ -13,11 +14,12 @@
 #include "harness/wrapped_transport.hpp"
 #include "progress/message.hpp"
 #include "sync/barrier/messages.hpp"
+#include "sync/settings.hpp"
 
 namespace grapnel::test {
 namespace {
 
-using base::BarrierKind;
+using sync::BarrierKind;
 
 constexpr int kNodesOfTwoLevels = 12;  // of a gather's tree
 
@@ -106,7 +108,7 @@ bool fails(std::uint64_t seed, BarrierKind kind, Mutant mutant, int nodes = 5) {
   std::atomic<int> missed{0};
   const auto outcome = sim::run_world(options, [&](sim::RankWorld& me) {
     auto foundation = foundation_of(me);
-    foundation.config.barrier = kind;
+    foundation.config.change<sync::Settings>().barrier = kind;
     foundation.make_transport = [&me, mutant](const base::Config&, const launch::Launch&) {
       return Result<std::shared_ptr<transport::Transport>>(std::make_shared<WrappedTransport>(
           me.transport, [mutant](auto worker) { return std::make_unique<MutantWorker>(std::move(worker), mutant); }));

@@ -1,4 +1,5 @@
 // The same counts as in barrier_messages_test, over UCX between virtual nodes: processes, started once per plan.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The schedules of a barrier, for every number of nodes: who hears of whom, and how many messages it takes.
+// The schedules of a barrier, for every number of nodes: who learns of whom, and how many messages it takes.
+// SPDX-License-Identifier: Apache-2.0
 #include "sync/barrier/schedule.hpp"
 
 #include <fmt/format.h>
@@ -73,7 +74,7 @@ TEST(Dissemination, TakesOneMessagePerRound) {
   for (std::uint32_t count = 2; count <= 300; ++count) {
     for (const auto& round : dissemination(count, 2)) {
       ASSERT_EQ(round.parts.size(), 1U) << count;
-      ASSERT_NE(round.parts[0].offset % count, 0U) << count;  // nobody tells himself
+      ASSERT_NE(round.parts[0].offset % count, 0U) << count;  // no node sends to itself
     }
   }
 }
@@ -139,7 +140,7 @@ TEST(Gather, HasAsManyLevelsAsItsFarthestNodeHasForebears) {
 
 // ---- the choice ----
 
-Tally tally(std::uint32_t dirty, std::uint32_t cost_ns, std::uint32_t delay_ns) {
+BarrierTotals tally(std::uint32_t dirty, std::uint32_t cost_ns, std::uint32_t delay_ns) {
   return {.dirty = dirty, .most_dirty = dirty, .message_cost_ns = cost_ns, .delay_ns = delay_ns};
 }
 
@@ -155,7 +156,7 @@ TEST(Plan, FollowsWhatTheLastBarrierSaw) {
 // Where nodes take turns on the processors it is the sum of all messages that counts.
 TEST(Plan, GathersWhereNodesShareProcessors) {
   const Terms eight{.nodes = 8};
-  Tally crowded = tally(7, 20'000, 10'000);
+  BarrierTotals crowded = tally(7, 20'000, 10'000);
   EXPECT_NE(next_plan(crowded, eight), BarrierPlan::gather);
   crowded.crowd_percent = 100;
   EXPECT_NE(next_plan(crowded, eight), BarrierPlan::gather);
@@ -171,7 +172,7 @@ TEST(Plan, IsTheCheapestOfTheEstimates) {
     for (const std::uint32_t dirty : {1U, 2U, 7U}) {
       for (const std::uint32_t cost : {100U, 10'000U}) {
         for (const std::uint32_t delay : {100U, 1'000'000U}) {
-          const Tally seen = tally(dirty, cost, delay);
+          const BarrierTotals seen = tally(dirty, cost, delay);
           const double best = estimated_ns(next_plan(seen, {.nodes = nodes}), seen, {.nodes = nodes});
           for (const auto other : {BarrierPlan::few, BarrierPlan::exchange, BarrierPlan::direct}) {
             EXPECT_LE(best, estimated_ns(other, seen, {.nodes = nodes}));

@@ -1,4 +1,5 @@
-// Barriers beside what else goes on: those of disjoint groups, and notifications under way.
+// Barriers beside other work: those of disjoint groups, and notifications under way.
+// SPDX-License-Identifier: Apache-2.0
 #include <vector>
 
 #include "harness/world.hpp"

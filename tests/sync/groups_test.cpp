@@ -1,4 +1,5 @@
 // Groups of every shape: their exchange, their memory, and what the others may do with it.
+// SPDX-License-Identifier: Apache-2.0
 #include <sys/stat.h>
 
 #include <chrono>
@@ -22,7 +23,7 @@ std::vector<Shape> group_shapes() { return {{1, 1}, {3, 1}, {7, 1}, {3, 2}, {5, 
 
 bool simulated(Runtime& g) { return RuntimeAccess::parts(g).launch->description() == "inproc"; }
 
-// The same in all ranks: each rank is in with one half, and somebody is.
+// The same in all ranks: each rank is in by one half, and at least one is.
 std::vector<Rank> random_members(base::Random& random, int ranks) {
   std::vector<Rank> members;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -53,7 +54,7 @@ void expect_exchange(Runtime& g, const Group& group, std::uint64_t round, std::s
 
 struct Owned {
   std::vector<Rank> members;
-  Group group;    ///< of nobody in ranks that are no members
+  Group group;    ///< without members in ranks that are no members
   Memory memory;  ///< the same
   std::vector<void*> address;
   std::vector<std::size_t> bytes;  ///< by member; known to all ranks
@@ -61,7 +62,7 @@ struct Owned {
 
 std::size_t bytes_for(base::Random& random) { return random.chance(0.3) ? 0 : 8 * (1 + random.below(3000)); }
 
-// Members allocate; then everybody is told where.
+// Members allocate; then every rank learns where.
 Owned allocate_together(Runtime& g, base::Random& random) {
   Owned one;
   one.members = random_members(random, g.size());
@@ -203,7 +204,7 @@ WORLD_TEST_ON(Groups, MemoryServesEveryRankUntilItIsFreed, group_shapes()) {
   }
   EXPECT_OK(g.barrier());
   while (!owned.empty()) {
-    // Empty parts are matched by their order: an allocation in which somebody has none goes when its turn comes.
+    // Empty parts are matched by their order: an allocation in which a rank has none is freed in its turn.
     const std::size_t pick = random.below(owned.size());
     std::size_t at = 0;
     while (at < pick && owned[at].members != owned[pick].members) ++at;
@@ -323,7 +324,7 @@ WORLD_TEST_ON(Groups, ThousandsLeaveNothing, (std::vector<Shape>{{4, 1}, {4, 2}}
   const int groups = simulated(g) ? 30 : 1000;
   const int allocations = simulated(g) ? 3 : 10;  // of each
   base::Random random(world_seed());
-  // Connections are made at first use: everybody uses all of them before anything is counted.
+  // Connections are made at first use: every rank uses all of them before anything is counted.
   const auto everywhere = g.allocate(8);
   ASSERT_TRUE(everywhere.ok());
   for (int rank = 0; rank < g.size(); ++rank) {

@@ -1,9 +1,13 @@
 // Notifications: what was written before is there, each one counts, one message each.
+// SPDX-License-Identifier: Apache-2.0
+#include <atomic>
 #include <cstring>
 #include <vector>
 
 #include "harness/access.hpp"
 #include "harness/world.hpp"
+#include "progress/between_sleeps.hpp"
+#include "sync/await_word.hpp"
 
 namespace grapnel::test {
 namespace {
@@ -74,36 +78,29 @@ WORLD_TEST(Notify, EachIsTakenOnceAndCountsOn) {
   EXPECT_CODE(Code::invalid_argument, g.wait_notify(Rank{g.size()}).status());
 }
 
-// Who waits in pieces gives up in time, keeps its number, and has it when it has come.
-WORLD_TEST(Notify, IsWaitedForInPieces) {
+// A library that makes progress only while it is called is called while rank 1 waits for rank 0's notification, which
+// rank 0 sends after the second call.
+WORLD_TEST(Notify, RunsAnotherLibraryBetweenSleeps) {
   const Rank me = g.rank();
   const Rank next{(static_cast<int>(index(me)) + 1) % g.size()};
   const Rank previous{(static_cast<int>(index(me)) + g.size() - 1) % g.size()};
-  Runtime::Implementation& parts = RuntimeAccess::parts(g);
-  sync::Notifications& notifications = *parts.notifications;
-  const auto first = notifications.take(previous), second = notifications.take(previous);
-  ASSERT_TRUE(first.ok() && second.ok());
-  EXPECT_EQ(*first, 1U);
-  EXPECT_EQ(*second, 2U);
-  std::uint32_t come = 0;
-  const auto within = [&](std::uint32_t number, std::uint64_t ns) {
-    const auto over = notifications.wait_within(previous, number, ns, come);
-    EXPECT_OK(over.status());
-    return over.ok() && *over;
-  };
-  const std::uint64_t began_ns = parts.host->now_ns();
-  EXPECT_FALSE(within(*first, base::kMillisecond_ns));
-  EXPECT_GE(parts.host->now_ns() - began_ns, base::kMillisecond_ns) << "gave up too early";
+  const auto memory = g.allocate(sizeof(std::uint64_t));
+  ASSERT_OK(memory.status());
+  std::atomic_ref<std::uint64_t> calls(*static_cast<std::uint64_t*>(memory->local()));
+  const auto run = [&] { calls.fetch_add(1); };
   ASSERT_OK(g.barrier());
+  if (index(me) == 0 && g.size() > 1) await_word(g, memory->on(next), 2, next);
   EXPECT_OK(g.notify(next));
-  while (!within(*first, base::kMillisecond_ns / 4)) continue;
-  EXPECT_EQ(come, 1U);
-  EXPECT_FALSE(within(*second, base::kMillisecond_ns / 4));
+  {
+    const progress::BetweenSleeps between(run);
+    const auto arrived = g.wait_notify(previous);
+    ASSERT_TRUE(arrived.ok()) << arrived.status().to_string();
+    EXPECT_EQ(*arrived, 1U);
+  }
+  const std::uint64_t before = calls.load();
   ASSERT_OK(g.barrier());
-  EXPECT_OK(g.notify(next));
-  while (!within(*second, base::kMillisecond_ns / 4)) continue;
-  EXPECT_EQ(come, 2U);
-  EXPECT_CODE(Code::invalid_argument, notifications.take(Rank{g.size()}).status());
+  EXPECT_EQ(calls.load(), before) << "after its scope";
+  EXPECT_OK(g.free(*memory));
 }
 
 }  // namespace grapnel::test

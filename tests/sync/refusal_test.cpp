@@ -1,4 +1,5 @@
 // Letters, notifications and signals that make no sense: a server refuses each and touches nothing.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
 #include "base/codec.hpp"
@@ -18,7 +19,7 @@ class Faulty {
   template <typename Body>
   void send(progress::HandlerId handler, const Body& body, std::size_t payload_bytes) {
     const Bytes payload(payload_bytes, std::byte{0x77});
-    progress::Order order;
+    progress::OutgoingRequest order;
     order.handler = handler;
     order.body = base::bytes_of(body);
     order.payload = payload;
@@ -90,7 +91,8 @@ WORLD_TEST_ON(Refusal, SenselessRequestsTouchNothing, (std::vector<Shape>{{3, 2}
   EXPECT_OK(g.free(*memory));
 }
 
-// The others have been in the barrier for long when it comes, so that their servers learn only there what they refuse.
+// The others have been in the barrier for long when it arrives, so that their servers learn only there what they
+// refuse.
 WORLD_TEST_ON(Refusal, AWriteIsToldByTheBarrierOfItsRank, (std::vector<Shape>{{3, 2}, {3, 3}, {5, 5}})) {
   const auto memory = g.allocate(64);
   ASSERT_TRUE(memory.ok());
@@ -101,7 +103,7 @@ WORLD_TEST_ON(Refusal, AWriteIsToldByTheBarrierOfItsRank, (std::vector<Shape>{{3
       os::Word never{0};
       parts.waiting->host().wait(never, 0, 2 * base::kMillisecond_ns);
       const rma::ContiguousBody nowhere{16, sizeof round};
-      progress::Order order;
+      progress::OutgoingRequest order;
       order.handler = rma::kPutHandler;
       order.body = base::bytes_of(nowhere);
       order.payload = base::bytes_of(round);

@@ -1,4 +1,5 @@
 // Barrier, locks and the exchange under an allocation.
+// SPDX-License-Identifier: Apache-2.0
 #include <vector>
 
 #include "harness/world.hpp"
@@ -55,7 +56,7 @@ WORLD_TEST(Locks, MisuseIsAnError) {
   EXPECT_CODE(Code::invalid_argument, g.unlock(0, Rank{0}));
   EXPECT_OK(g.lock(0, g.rank()));
   EXPECT_CODE(Code::invalid_argument, g.lock(0, g.rank()));
-  EXPECT_CODE(Code::invalid_argument, g.destroy_locks());  // on all ranks alike
+  EXPECT_CODE(Code::invalid_argument, g.destroy_locks());  // on all ranks
   EXPECT_OK(g.unlock(0, g.rank()));
   EXPECT_OK(g.barrier());
   EXPECT_CODE(Code::invalid_argument, g.create_locks(1));
@@ -66,7 +67,7 @@ WORLD_TEST(Locks, MisuseIsAnError) {
 
 WORLD_TEST(Allocation, PartsMayDifferAndGoInAnyOrder) {
   std::vector<Memory> all;
-  base::Random random(world_seed());  // alike in all ranks
+  base::Random random(world_seed());  // the same in all ranks
   for (int i = 0; i < 20; ++i) {
     const std::size_t bytes = random.chance(0.2) ? 0 : random.below(20000) * (index(g.rank()) % 2 + 1);
     auto memory = g.allocate(bytes);

@@ -1,5 +1,6 @@
 // "A barrier completes writes": every way to write, a raw request marked as a write included, under every plan of a
 // barrier. The network of this simulated world takes 1 ms and sends every second message late.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -12,11 +13,12 @@
 #include "harness/foundation.hpp"
 #include "harness/world.hpp"
 #include "rma/messages.hpp"
+#include "sync/settings.hpp"
 
 namespace grapnel::test {
 namespace {
 
-using base::BarrierKind;
+using sync::BarrierKind;
 
 constexpr std::uint64_t kRounds = 20;
 constexpr std::size_t kWords = 64;  // of a rank's place at its target
@@ -68,7 +70,7 @@ Status raw(Runtime& g, const std::uint64_t* values, std::uint64_t, std::uint64_t
   const NodeId node = parts.launch->nodes().node_of[index(target)];
   if (node == parts.launch->node()) return g.put(values, to, kWords * 8, target);
   const rma::ContiguousBody body{reinterpret_cast<std::uint64_t>(to), kWords * 8};
-  progress::Order order;
+  progress::OutgoingRequest order;
   order.handler = rma::kPutHandler;
   order.body = base::bytes_of(body);
   order.payload = std::as_bytes(std::span(values, kWords));
@@ -102,7 +104,7 @@ int missing_writes(Write write, BarrierKind kind, int nodes, std::uint64_t seed)
   std::atomic<int> missing{0};
   const auto outcome = sim::run_world(options, [&](sim::RankWorld& me) {
     auto foundation = foundation_of(me);
-    foundation.config.barrier = kind;
+    foundation.config.change<sync::Settings>().barrier = kind;
     auto begun = runtime::assemble(std::move(foundation));
     ASSERT_TRUE(begun.ok());
     run_rounds(**begun, write, missing);

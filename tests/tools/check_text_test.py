@@ -36,6 +36,14 @@ class TextTest(TreeTest):
         self.assertEqual(self.found("// " + "x" * 117), [])
         self.assertEqual(self.found("// " + "x" * 118, "a.py"), [])
 
+    def test_a_source_file_names_its_license(self):
+        self.files = []
+        self.write("a.cpp", "// SPDX-License-Identifier: Apache-2.0\n")
+        self.write("b.cpp", "// nothing\n")
+        self.write("c.md", "nothing\n")
+        found = check_text.without_license(self.root, self.files)
+        self.assertEqual([line.split(":")[0] for line in found], ["b.cpp"])
+
     def test_paths_of_the_machine_are_found(self):
         self.assertEqual(len(self.found("see /" + "work/main", "a.md")), 1)
         self.assertEqual(self.found("see net/work/main and build/work/x", "a.md"), [])

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 import os
 import subprocess
 import sys
@@ -43,6 +44,21 @@ class CheckTidyTest(TreeTest):
         code, said = self.tidy(path=self.with_tool("echo 'a.cpp:1: bad'; exit 1"))
         self.assertEqual(code, 1)
         self.assertIn("a.cpp:1: bad", said)
+
+    def test_a_change_of_comments_is_left_out(self):
+        def commit():
+            for words in (["add", "a.cpp"], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"]):
+                subprocess.run(["git", "-C", self.root, *words], check=True)
+        bad = self.with_tool("exit 1")
+        commit()
+        for text, code in (("// a word\nint a;\n", 0), ("int a; // NOLINT\n", 1), ("int b;\n", 1)):
+            self.write("a.cpp", "int a;\n")
+            commit_needed = subprocess.run(["git", "-C", self.root, "diff", "--quiet"], check=False).returncode
+            if commit_needed:
+                commit()
+            self.write("a.cpp", text)
+            commit()
+            self.assertEqual(self.tidy(path=bad)[0], code, text)
 
     def test_what_was_not_looked_at_is_not_good(self):
         (self.root / "git").mkdir()

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of the tools share: where the tools are, and small trees of files to try them on."""
 
 import sys

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <ucp/api/ucp.h>
 
 #include <cstdio>

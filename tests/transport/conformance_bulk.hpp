@@ -118,7 +118,7 @@ TEST_P(TransportConformance, AnnouncementsKeepTheOrderOfAnEndpoint) {
   });
 }
 
-// A flush covers payloads, too: an origin that computes afterwards holds nothing back. On a connection that stands UCX
+// A flush covers payloads, too: an origin that computes afterwards holds nothing back. On a connection that is UCX
 // takes the flush's marker at once, on one that is being made it does not.
 inline std::function<void(Peer&, Member&)> bulk_leaves_by_a_flush(bool stands) {
   return [stands](Peer& peer, Member& member) {
@@ -196,7 +196,7 @@ TEST_P(TransportConformance, APeerThatIsKilledEndsItsBulkMessages) {
     receive(member, landings, letters[1].bulk, letters[1].bytes);
     EXPECT_TRUE(member.until(
         [&] { return !member.mailbox().failures.empty() && all_landed(landings, 2) && member.all_ended(); }));
-    // Answered only now that nobody is there.
+    // Answered only now that no peer is there.
     receive(member, landings, letters[2].bulk, letters[2].bytes);
     member.worker().decline(letters[3].bulk);
     EXPECT_TRUE(member.until([&] { return all_landed(landings, 3); }));

@@ -72,7 +72,7 @@ TEST_P(TransportConformance, APeerThatIsKilledFailsItsEndpoint) {
   });
 }
 
-// A way back that was kept must stay good to call after the one it led to died, although nobody connected to that one.
+// A way back that was kept must stay good to call after the one it led to died, although no peer connected to that one.
 TEST_P(TransportConformance, AReplyToADeadPeerIsRefused) {
   if (!group_->peers_can_die()) GTEST_SKIP() << "the peers of this group cannot be killed";
   run(2, [](Peer& peer) {
@@ -120,7 +120,7 @@ TEST_P(TransportConformance, NativePutAndGetNeedNobodyAtTheTarget) {
     encoder.put(reinterpret_cast<std::uintptr_t>(memory.data())).put_string((*registered)->key());
     const auto all = peer.exchange(encoder.take());
     if (peer.index() == 1) {
-      peer.exchange({});  // the puts go on meanwhile, and nobody progresses this worker
+      peer.exchange({});  // the puts go on in the meantime, and no thread progresses this worker
       for (std::size_t i = 0; i < kSizes.size(); ++i)
         EXPECT_EQ(memory[kSizes[i] - 1], static_cast<std::byte>(kSizes.size()));
       EXPECT_TRUE(std::equal(memory.begin(), memory.begin() + kSizes.back(), memory.begin() + kSizes.back()));

@@ -1,4 +1,5 @@
 // Which interfaces a job between machines uses.
+// SPDX-License-Identifier: Apache-2.0
 #include "transport/interfaces.hpp"
 
 #include <arpa/inet.h>

@@ -1,4 +1,5 @@
 // The conformance suite over the local transport, in threads and in processes; and what only it has.
+// SPDX-License-Identifier: Apache-2.0
 #include "transport/local/local_transport.hpp"
 
 #include <gtest/gtest.h>
@@ -77,7 +78,7 @@ class LocalHostile : public ::testing::Test {
     return got == 0 || (got < 0 && errno == ECONNRESET);
   }
 
-  /// The worker still serves: a message of a right peer comes, and its answer goes.
+  /// The worker still serves: a message of a right peer arrives, and its answer goes.
   void expect_service() {
     const auto endpoint = friend_->connect(worker_->address());
     ASSERT_TRUE(endpoint.ok());

@@ -21,7 +21,7 @@ class Peer {
   virtual int count() const = 0;
   virtual transport::Transport& transport() = 0;
   virtual os::Host& host() = 0;
-  /// Collective among the peers that live: gives `mine`, gets everybody's by index (a dead peer's is empty). It blocks
+  /// Collective among the peers that live: gives `mine`, gets every rank's by index (a dead peer's is empty). It blocks
   /// without progressing any worker, so it is also how a test stops calling the transport.
   virtual std::vector<Bytes> exchange(const Bytes& mine) = 0;
   /// Ends this peer as kill -9 would. Only where the group's peers can die.
@@ -33,7 +33,7 @@ class PeerGroup {
   virtual ~PeerGroup() = default;
   using Body = std::function<void(Peer&)>;
   /// Runs `body` as peers 0 … count−1 and returns when all have ended. The body's memory may be shared among the peers
-  /// or not: nothing but `exchange` and the transport goes from one to another.
+  /// or not: nothing but `exchange` and the transport passes from one to another.
   virtual void run(int count, const Body& body) = 0;
   virtual bool peers_can_die() const = 0;
 };

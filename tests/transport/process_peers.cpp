@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "transport/process_peers.hpp"
 
 #include <fcntl.h>
@@ -217,7 +218,7 @@ class ProcessPeers final : public PeerGroup {
     }
   }
 
-  // All live peers have given: everyone gets everything. False when nobody lives.
+  // All live peers have given: everyone gets everything. False when none lives.
   static bool answer(std::vector<Child>& children) {
     bool anyone = false;
     for (Child& to : children) {

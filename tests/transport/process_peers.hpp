@@ -1,6 +1,6 @@
 // Peers that are processes: this program again, started for one test as one peer.
 //
-// A body is code of this program, so a peer's process runs the same test up to the same `run` and goes on as the peer
+// A body is code of this program, so a peer's process runs the same test up to the same `run` and continues as the peer
 // that its environment names. Nothing is shared but a socket to the test's process, which carries `exchange`.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

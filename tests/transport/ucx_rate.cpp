@@ -166,7 +166,7 @@ int run(const std::vector<std::pair<std::string, std::string>>& settings) {
   }
   char end = 0;
   if (::write(socket, &end, 1) != 1 || ::read(socket, &end, 1) != 1)
-    return 1;  // nobody closes before the other is through
+    return 1;  // neither closes before the other is through
   if (child == 0) return 0;
   print("round trip", "us", trips, false);
   print("stream", "GB/s", streams, true);

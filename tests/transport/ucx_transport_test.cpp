@@ -1,5 +1,6 @@
 // The conformance suite over UCX, in threads and in processes and over several of its transports; and what only UCX
 // has.
+// SPDX-License-Identifier: Apache-2.0
 #include "transport/ucx/ucx_transport.hpp"
 
 #include <gtest/gtest.h>
@@ -9,6 +10,7 @@
 
 #include "transport/conformance.hpp"
 #include "transport/process_peers.hpp"
+#include "transport/settings.hpp"
 #include "transport/thread_peers.hpp"
 #include "transport/ucx/ucx_capabilities.hpp"
 #include "transport/ucx/ucx_process_copy.hpp"
@@ -58,7 +60,7 @@ std::vector<transport::TransportRow> rows_of(const std::vector<std::pair<std::st
   return rows;
 }
 
-std::string change(const transport::ucx::Settings& settings, const std::string& name) {
+std::string change(const transport::ucx::UcxSettings& settings, const std::string& name) {
   for (const auto& [key, value] : settings.changes) {
     if (key == name) return value;
   }
@@ -70,7 +72,7 @@ class UcxSettings : public ::testing::Test {
   void SetUp() override {
     if (std::getenv("UCX_TLS") != nullptr) GTEST_SKIP() << "UCX_TLS is set: the user's choice wins";
   }
-  transport::ucx::Settings choose(const std::vector<std::string>& machines) {
+  transport::ucx::UcxSettings choose(const std::vector<std::string>& machines) {
     return transport::ucx::choose_settings(config_, nodes_on(machines), rows_);
   }
   base::Config config_;
@@ -104,7 +106,7 @@ TEST_F(UcxSettings, SeveralMachinesTakeWhatTheyHaveExceptSharedMemory) {
   EXPECT_EQ(settings.native, NativeWay::adapter);
   EXPECT_EQ(change(settings, "ZCOPY_THRESH"), "");  // an adapter sends from the caller's memory
   EXPECT_TRUE(settings.detects_dead_peers);
-  config_.native_rma = false;
+  config_.change<transport::Settings>().native_rma = false;
   EXPECT_EQ(choose({"a", "b"}).native, NativeWay::none);
 }
 
@@ -204,7 +206,7 @@ TEST(UcxTransport, ManyFlushesOfOneEndpointAreJoined) {
   for (const Tracked& flush : flushes) EXPECT_EQ(flush.told, flush.done ? 0 : 1);
 }
 
-// A worker that greets without the job's secret gets no way back, and nobody hears of its messages.
+// A worker that greets without the job's secret gets no way back, and no rank learns of its messages.
 TEST(UcxTransport, WorkersOfAnotherJobAreIgnored) {
   auto transport = make_transport(0, 2);
   auto other = transport::make_ucx_transport(base::Config{}, nodes_on({"here", "here"}), NodeId{1}, 2);

@@ -1,4 +1,5 @@
 # Configure, build, install. Sourced by ./dev.
+# SPDX-License-Identifier: Apache-2.0
 
 # The compilers' paths for `--cc gcc|clang`.
 compiler_paths() {

@@ -1,4 +1,5 @@
 # ./dev check: what can be said about the sources without running them. Sourced by ./dev.
+# SPDX-License-Identifier: Apache-2.0
 
 # Files of the project, tracked or new, whose name matches one of the patterns.
 project_files() { (cd "$root" && git ls-files -z -co --exclude-standard -- "$@" | sort -zu); }
@@ -41,26 +42,26 @@ command_format() {
   project_files "${cpp_patterns[@]}" | existing_only | (cd "$root" && xargs -0 -r "$tool" -i --style=file)
 }
 
-# clang-tidy wants to know how each file is compiled, which a configured build tells.
-check_tidy() {
+# Clang has to know how each file is compiled, which a configured build states.
+check_with_build() {
   parse_build_options positional
   if [ ! -f "$build_dir/compile_commands.json" ]; then
     (build_tree) || return 1
   fi
-  python3 "$root/tools/check_tidy.py" --build "$build_dir"
+  python3 "$root/tools/check_$1.py" --build "$build_dir"
 }
 
 command_check() {
   [ $# -eq 0 ] || usage_error "'check' takes nothing"
   install_packages build openmpi check
   local step failed=()
-  for step in format layers picture sizes text words headers tidy; do
+  for step in format layers picture sizes text words headers threads tidy; do
     say "check: $step"
     case $step in
       format) (check_format) ;;
       picture) python3 "$root/tools/draw_layers.py" --check ;;
       headers) "$root/tools/check_headers.sh" ;;
-      tidy) (check_tidy) ;;
+      threads | tidy) (check_with_build "$step") ;;
       *) python3 "$root/tools/check_$step.py" ;;
     esac || failed+=("$step")
   done

@@ -1,4 +1,5 @@
 # What every piece of ./dev uses: messages, and the options that choose a build. Sourced; needs $root.
+# SPDX-License-Identifier: Apache-2.0
 
 say() { printf 'dev: %s\n' "$*" >&2; }
 

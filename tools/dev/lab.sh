@@ -1,4 +1,5 @@
 # ./dev lab: jobs on several hosts of this machine. The work is done by tools/lab. Sourced by ./dev.
+# SPDX-License-Identifier: Apache-2.0
 
 # Runs a command as root, with the caller's environment: jobs are to find what their user has set.
 as_root_with_environment() {

@@ -1,4 +1,5 @@
 # Which Debian packages are missing, and installing them. Sourced by ./dev.
+# SPDX-License-Identifier: Apache-2.0
 
 package_groups() { awk '!/^#/ && NF == 2 { print $1 }' "$root/tools/dev/packages.txt" | sort -u; }
 

@@ -3,6 +3,7 @@
 # debootstrap makes the chroot once, in build/debian-NAME/root; it is kept for the next run, with a build folder and a
 # compiler cache of its own. Every mount and process of a run is in namespaces that end with the run, also after a failure,
 # Ctrl-C or a kill of ./dev: there is nothing to undo.
+# SPDX-License-Identifier: Apache-2.0
 
 # The repository of Debian that this machine's apt uses; nothing where apt has none (then debootstrap has a default).
 debian_mirror() { apt-get indextargets --format '$(REPO_URI)' 'Label: Debian' 2>/dev/null | sort -u | head -n 1; }

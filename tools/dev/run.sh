@@ -1,4 +1,5 @@
 # demo, test, soak, bench: what runs the programs of a build. Sourced by ./dev.
+# SPDX-License-Identifier: Apache-2.0
 
 # The LU factorization that the demo runs: big enough to show something, small enough for a laptop.
 demo_command=(bin/grapnel run -n 4 --nodes 2 -- bin/lu --n 512 --block 32 --dist node --verify)
@@ -93,7 +94,10 @@ command_test() {
   fi
   install_packages $(groups_of_build "$mpi" "$cc") test
   if [ "$label" = sim ]; then build_tree sim_tests; else build_tree; fi
-  run_ctest_within "$minutes" -LE '^(full|soak)$' ${label:+-L "^$label\$"} ${rest:+-R "${rest[0]}"}
+  # With a label or a pattern also those that only CI runs each time.
+  local left_out='^(full|soak|slow)$'
+  [ -z "$label${rest:-}" ] || left_out='^(full|soak)$'
+  run_ctest_within "$minutes" -LE "$left_out" ${label:+-L "^$label\$"} ${rest:+-R "${rest[0]}"}
 }
 
 # Every compiler with every MPI, then the debug and sanitizer presets with both compilers. Goes on after a failure.
@@ -130,9 +134,9 @@ count_tests() { ctest --test-dir "$build_dir" -N -L "^$1\$" | sed -n 's/^Total T
 name_scenario() {
   [ $# -gt 0 ] || set -- rma
   case $1 in
-    rma | peers | sync | locks | --help | -h) words=("$@") ;;
+    rma | peers | sync | locks | instructions | --help | -h) words=("$@") ;;
     -*) words=(rma "$@") ;;
-    *) usage_error "no scenario '$1' (rma, peers, sync, locks)" ;;
+    *) usage_error "no scenario '$1' (rma, peers, sync, locks, instructions)" ;;
   esac
 }
 
@@ -161,12 +165,27 @@ command_bench() {
     rm -f "$json"
   fi
   local outcome=0 python
+  if [ "${words[0]}" = instructions ]; then
+    [ -z "$plot" ] || usage_error "'bench instructions' has no pictures"
+    count_instructions "${words[@]:1}" ${json:+--json "$json"}
+    return
+  fi
   "$build_dir/bin/grapnel-bench" "${words[@]}" ${json:+--json "$json"} || outcome=$?
   if [ -n "$plot" ] && [ -s "$json" ]; then
     python=$(python_with matplotlib)
     "$python" -B "$root/bench/plots/plot.py" "$json" --out "$plot"
   fi
   return $outcome
+}
+
+# bench/instructions/count.py says what is counted, and its options.
+count_instructions() {
+  install_packages counts
+  local program programs=()
+  for program in "$build_dir"/bench/instruction_calls "$build_dir"/bench/instruction_armci_calls; do
+    [ ! -x "$program" ] || programs+=(--program "$program")
+  done
+  python3 -B "$root/bench/instructions/count.py" "${programs[@]}" --bars "$root/bench/bars.toml" "$@"
 }
 
 # A Python that has the module: the first on the path may be none of Debian's.

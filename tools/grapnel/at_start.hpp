@@ -1,4 +1,5 @@
 // What the `grapnel` command inherits, set right before anything else is done.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 namespace grapnel::tool {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "info.hpp"
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include "launch/launch.hpp"
 #include "os/host.hpp"
 #include "output.hpp"
+#include "runtime/services.hpp"
 
 namespace grapnel::tool {
 namespace {
@@ -114,12 +116,12 @@ std::string as_json(const std::vector<Section>& sections) {
 }  // namespace
 
 int info(bool json) {
-  const auto config = base::Config::from_environment();
+  const auto config = base::Config::from_environment(runtime::settings_groups());
   if (!config) {
     complain("grapnel info", config.status().message());
     return 1;
   }
-  for (const std::string& sentence : base::misspelt_in_environment()) complain("grapnel info", sentence);
+  for (const std::string& sentence : base::misspelt_in_environment(*config)) complain("grapnel info", sentence);
   std::vector<Section> sections = {build_section()};
   for (Section& section : transport_sections(*config)) sections.push_back(std::move(section));
   int exit_code = 0;

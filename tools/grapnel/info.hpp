@@ -1,4 +1,5 @@
 // `grapnel info`: what this build is, what it finds here, and every setting.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

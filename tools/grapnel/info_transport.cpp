@@ -1,4 +1,5 @@
-// The part of `grapnel info` that comes from the transport layer and from the table of protocols.
+// The part of `grapnel info` about the transport layer and the table of protocols.
+// SPDX-License-Identifier: Apache-2.0
 #include "info.hpp"
 #include "runtime/protocols.hpp"
 

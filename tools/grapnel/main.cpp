@@ -1,4 +1,5 @@
 // The `grapnel` command: its words and options.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <pthread.h>
 #include <CLI/CLI.hpp>
@@ -144,7 +145,7 @@ int main(int argc, char** argv) {
     complain("grapnel", *mistake);
     return kUsage;
   }
-  // What stands behind "--" is the program's and none of the parser's business.
+  // What is behind "--" is the program's and none of the parser's business.
   char** const end = argv + argc;
   char** const dashes = std::find(argv, end, std::string_view("--"));
   try {

@@ -1,4 +1,5 @@
 // What the command prints: results on stdout, where one that cannot be written is an error, and complaints on stderr.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string_view>

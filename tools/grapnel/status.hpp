@@ -1,4 +1,5 @@
 // `grapnel status`: what the ranks of a job on this machine wait for.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

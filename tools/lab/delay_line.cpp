@@ -2,13 +2,13 @@
 //
 //   lab-delay-line NANOSECONDS DEVICE...
 //
-// makes the devices, says "ready" on stdout and goes on until one of them is removed. Whoever started it moves them
-// into the hosts' network namespaces. A frame that was read at time t is written at t + delay to the device behind
-// which its destination was last heard, or to all others while nobody knows. One thread; it sleeps in ppoll, never
+// makes the devices, prints "ready" on stdout and runs until one of them is removed. Its caller moves
+// them into the hosts' network namespaces. A frame that was read at time t is written at t + delay to the device behind
+// which its destination was last heard, or to all others while that is unknown. One thread; it sleeps in ppoll, never
 // spins.
 //
 // Invariants:
-//  1. All frames are delayed alike, so the queue's order is the order of their times, and no pair of hosts sees its
+//  1. All frames are delayed equally, so the queue's order is the order of their times, and no pair of hosts sees its
 //     frames out of order.
 //  2. What the queue holds is bounded (kMostQueuedBytes). When it is full nothing is read, and the devices' own queues
 //     drop what does not fit: as any switch does.
@@ -164,7 +164,7 @@ int complain(const std::string& what) {
 }
 
 // A wire does not wait for a processor: what it adds to the delay while the hosts use all of them is no network's time.
-// Where that is not permitted, it goes on as any process.
+// Where that is not permitted, it continues as any process.
 void go_before_others() {
   const sched_param lowest{.sched_priority = 1};
   ::sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest);

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`lab run`: one job across the hosts, of which nothing is left when this process has ended, however it ends.
 
 The launcher is killed by the kernel when this process dies. Each agent (the stand-in for ssh) is connected to this

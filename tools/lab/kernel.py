@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """System calls that Python's os module does not have before 3.12, and those that it has not at all."""
 
 import ctypes

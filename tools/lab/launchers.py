@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How each launcher is told to start a job across a lab's hosts."""
 
 import os

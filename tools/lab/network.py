@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Making and removing a lab: hosts, the wire between them, the delay.
 
 Two kinds of wire:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a lab is called and where its things are: every name and address follows from the lab's number.
 
 Invariants:

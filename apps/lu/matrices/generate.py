@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes transport.mtx: a small sparse system as a transport code would produce it. Nothing is measured, all is generated.
 
 A substance is carried by a stirring flow, spreads by diffusion and decays, on a grid of WIDTH x HEIGHT cells (finite

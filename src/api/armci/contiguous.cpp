@@ -1,4 +1,5 @@
 // Put, get, accumulate of one row; the inline way of rma where the target is on this node.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
 #include "api/armci/define.hpp"

@@ -3,6 +3,7 @@
 //   ARMCI_DEFINE(int, Put, (void* source, …)) { … }      defines PARMCI_Put; ARMCI_Put is a weak alias of it
 //
 // A program or a tool that defines ARMCI_Put itself takes the place of the alias. The library calls neither name.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // C++ bindings of MPI are not used; without these, some mpi.h bring a library of their own in.

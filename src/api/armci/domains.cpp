@@ -1,4 +1,5 @@
 // Which ranks share a node. There is one kind of domain, the node; virtual nodes count as nodes.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include "api/armci/define.hpp"
@@ -78,21 +79,19 @@ ARMCI_DEFINE_LOWER(int, domain_same_id, (armci_domain_t domain, int proc)) {
 ARMCI_DEFINE_LOWER(int, domain_nprocs, (armci_domain_t domain, int id)) {
   return value_of("armci_domain_nprocs", [&](Job& job) -> Result<int> {
     GRAPNEL_TRY(check_domain(domain));
-    const auto ranks = ranks_of(job, id);
-    if (!ranks) return ranks.status();
-    return static_cast<int>(ranks->size());
+    GRAPNEL_ASSIGN_OR_RETURN(const auto ranks, ranks_of(job, id));
+    return static_cast<int>(ranks.size());
   });
 }
 
 ARMCI_DEFINE_LOWER(int, domain_glob_proc_id, (armci_domain_t domain, int id, int local_rank)) {
   return value_of("armci_domain_glob_proc_id", [&](Job& job) -> Result<int> {
     GRAPNEL_TRY(check_domain(domain));
-    const auto ranks = ranks_of(job, id);
-    if (!ranks) return ranks.status();
-    if (local_rank < 0 || local_rank >= static_cast<int>(ranks->size())) {
-      return bad_rank(local_rank, static_cast<long>(ranks->size()));
+    GRAPNEL_ASSIGN_OR_RETURN(const auto ranks, ranks_of(job, id));
+    if (local_rank < 0 || local_rank >= static_cast<int>(ranks.size())) {
+      return bad_rank(local_rank, static_cast<long>(ranks.size()));
     }
-    return (*ranks)[static_cast<std::size_t>(local_rank)];
+    return ranks[static_cast<std::size_t>(local_rank)];
   });
 }
 

@@ -1,4 +1,5 @@
 // ARMCI's numbers for element types, and the core's.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <fmt/format.h>

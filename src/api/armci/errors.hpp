@@ -1,8 +1,9 @@
 // What a call returns: 0, or a negative number after one line; calls without a result stop the job with that line.
 //
 // Every call runs its body through `answer` or `must`, which also refuse calls outside ARMCI_Init … ARMCI_Finalize. The
-// line names the call, the argument and its value: the body's Status says the latter two.
+// line names the call, the argument and its value: the body's Status has the latter two.
 // Threads: any.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

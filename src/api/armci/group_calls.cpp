@@ -1,4 +1,5 @@
 // The group calls of the interface.
+// SPDX-License-Identifier: Apache-2.0
 #include "api/armci/define.hpp"
 #include "api/armci/errors.hpp"
 
@@ -13,9 +14,8 @@ void create_child(const char* call, int count, const int* ranks, ARMCI_Group* gr
   must(call, [&](Job& job) -> Status {
     if (group == nullptr) return null_pointer("group");
     const ARMCI_Group of_default = job.groups.default_group();
-    const auto from = job.groups.find_mine(parent != nullptr ? parent : &of_default);
-    if (!from) return from.status();
-    const auto made = job.groups.create(**from, ranks, count);
+    GRAPNEL_ASSIGN_OR_RETURN(const auto from, job.groups.find_mine(parent != nullptr ? parent : &of_default));
+    const auto made = job.groups.create(*from, ranks, count);
     if (made.ok()) *group = *made;
     return made.status();
   });
@@ -83,17 +83,15 @@ ARMCI_DEFINE(void, Group_get_world, (ARMCI_Group * group)) {
 
 ARMCI_DEFINE(int, Absolute_id, (ARMCI_Group * group, int group_rank)) {
   return value_of("ARMCI_Absolute_id", [&](Job& job) -> Result<int> {
-    const auto entry = job.groups.find(group);
-    if (!entry) return entry.status();
-    if (group_rank < 0 || group_rank >= (*entry)->size()) return bad_rank(group_rank, (*entry)->size());
-    return (*entry)->members[static_cast<std::size_t>(group_rank)];
+    GRAPNEL_ASSIGN_OR_RETURN(const auto entry, job.groups.find(group));
+    if (group_rank < 0 || group_rank >= entry->size()) return bad_rank(group_rank, entry->size());
+    return entry->members[static_cast<std::size_t>(group_rank)];
   });
 }
 
 ARMCI_DEFINE_LOWER(MPI_Comm, group_comm, (ARMCI_Group * group)) {
   return value_of("armci_group_comm", [&](Job& job) -> Result<MPI_Comm> {
-    const auto entry = job.groups.find(group);
-    if (!entry) return entry.status();
-    return (*entry)->comm;
+    GRAPNEL_ASSIGN_OR_RETURN(const auto entry, job.groups.find(group));
+    return entry->comm;
   });
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "api/armci/groups.hpp"
 
 #include <fmt/format.h>
@@ -64,14 +65,13 @@ Result<MPI_Comm> Groups::create_comm(const GroupEntry& group, const int* places,
 
 Status Groups::open(Runtime& runtime, MPI_Comm comm) {
   runtime_ = &runtime;
-  GroupEntry& world = entries_.emplace_back();
+  GroupEntry& world = add_entry();
   world_ = &world;
   for (int rank = 0; rank < runtime.size(); ++rank) world.members.push_back(rank);
   world.my_index = static_cast<int>(index(runtime.rank()));
   for (MPI_Comm* const own : {&parent_, &world.comm}) {
-    const auto made = duplicate(comm);
-    if (!made) return made.status();
-    *own = *made;
+    GRAPNEL_ASSIGN_OR_RETURN(const auto made, duplicate(comm));
+    *own = made;
   }
   world.core = runtime.world();
   world.live = true;
@@ -80,6 +80,7 @@ Status Groups::open(Runtime& runtime, MPI_Comm comm) {
 }
 
 void Groups::clear() {
+  const base::MutexLock guard(mutex_);
   std::sort(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) { return a.serial > b.serial; });
   for (GroupEntry& entry : entries_) free_comms(entry);
   free_comm(parent_);
@@ -90,7 +91,7 @@ void Groups::clear() {
 
 Result<GroupEntry*> Groups::find(const ARMCI_Group* handle) {
   if (handle == nullptr) return null_pointer("group");
-  const std::lock_guard guard(mutex_);
+  const base::MutexLock guard(mutex_);
   const bool known = handle->id >= 0 && static_cast<std::size_t>(handle->id) < entries_.size();
   GroupEntry* const entry = known ? &entries_[static_cast<std::size_t>(handle->id)] : nullptr;
   if (entry == nullptr || !entry->live || entry->generation != handle->generation) {
@@ -107,8 +108,13 @@ Result<GroupEntry*> Groups::find_mine(const ARMCI_Group* handle) {
   return entry;
 }
 
+GroupEntry& Groups::add_entry() {
+  const base::MutexLock guard(mutex_);
+  return entries_.emplace_back();
+}
+
 GroupEntry& Groups::take_entry(int& id) {
-  const std::lock_guard guard(mutex_);
+  const base::MutexLock guard(mutex_);
   if (free_.empty()) {
     entries_.emplace_back();
     free_.push_back(static_cast<int>(entries_.size()) - 1);
@@ -131,12 +137,10 @@ Result<ARMCI_Group> Groups::create(const GroupEntry& parent, const int* ranks, i
   if (mine != members->end()) {
     std::vector<Rank> of_world;
     for (const int member : *members) of_world.push_back(Rank{member});
-    auto made = runtime_->make_group(of_world);
-    if (!made) return made.status();
-    core = *std::move(made);
-    const auto created = create_comm(parent, ranks, count);
-    if (!created) return created.status();
-    comm = *created;
+    GRAPNEL_ASSIGN_OR_RETURN(auto made, runtime_->make_group(of_world));
+    core = std::move(made);
+    GRAPNEL_ASSIGN_OR_RETURN(const auto created, create_comm(parent, ranks, count));
+    comm = created;
   }
   int id = 0;
   GroupEntry& entry = take_entry(id);
@@ -148,13 +152,12 @@ Result<ARMCI_Group> Groups::create(const GroupEntry& parent, const int* ranks, i
 }
 
 Status Groups::free(const ARMCI_Group& handle) {
-  const auto found = find(&handle);
-  if (!found) return found.status();
+  GRAPNEL_ASSIGN_OR_RETURN(const auto found, find(&handle));
   if (handle.id == kWorld) return {Code::invalid_argument, "the world's group cannot be freed"};
-  GroupEntry& entry = **found;
+  GroupEntry& entry = *found;
   if (entry.has_me()) GRAPNEL_TRY(runtime_->release(entry.core));
   free_comms(entry);
-  const std::lock_guard guard(mutex_);
+  const base::MutexLock guard(mutex_);
   const unsigned generation = entry.generation + 1;
   entry = GroupEntry{};
   entry.generation = generation;

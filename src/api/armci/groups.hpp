@@ -1,16 +1,17 @@
 // Groups as ARMCI has them: handles that are copied, members in the order of the caller's list, a communicator each.
 //
 // The core's groups ascend; this one remembers the caller's order and translates. A handle names an entry and its
-// generation, so that a freed one is told from the entry's next user. Entry 0 is the world.
+// generation, so that a freed one differs from the entry's next user. Entry 0 is the world.
 //
 // Threads: collective calls one at a time, look-ups from any thread. An entry stays where it is until `clear`.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <deque>
-#include <mutex>
 #include <vector>
 
 #include "api/armci/define.hpp"
+#include "base/mutex.hpp"
 #include "grapnel/runtime.hpp"
 
 namespace grapnel::armci {
@@ -64,16 +65,17 @@ class Groups {
   void set_default(const ARMCI_Group& group) { default_ = group; }
 
  private:
+  GroupEntry& add_entry();
   GroupEntry& take_entry(int& id);
 
   Runtime* runtime_ = nullptr;
   /// Of the world: all others are made from it, and no message of the program uses it.
   MPI_Comm parent_ = MPI_COMM_NULL;
-  std::mutex mutex_;  ///< of the table: which entries there are, and which of them live
-  std::deque<GroupEntry> entries_;
+  base::Mutex mutex_;  ///< of the table: which entries there are, and which of them live
+  std::deque<GroupEntry> entries_ GRAPNEL_GUARDED_BY(mutex_);
   GroupEntry* world_ = nullptr;
-  std::vector<int> free_;
-  unsigned next_serial_ = 0;
+  std::vector<int> free_ GRAPNEL_GUARDED_BY(mutex_);
+  unsigned next_serial_ GRAPNEL_GUARDED_BY(mutex_) = 0;
   ARMCI_Group default_{};
 };
 

@@ -3,6 +3,7 @@
 // Programs leave handles on the stack and some never initialize them. The last word seals the others: words without a
 // right seal count as a new handle, and a copy of one that was waited for names nothing (the core counts generations).
 // Threads: a handle belongs to one thread at a time.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstring>

@@ -1,10 +1,11 @@
 // Starting and ending: MPI where the program has not started it, the core over a communicator, and the end of both.
 //
-// The end comes by the last ARMCI_Finalize, or, where the program forgot it, by MPI_Finalize: MPI deletes the
+// The end is the last ARMCI_Finalize, or, where the program forgot it, by MPI_Finalize: MPI deletes the
 // attributes of MPI_COMM_SELF first of all, while its calls still work, and the deletion of ours ends the job's part
 // here and frees the communicator that the program named.
 //
 // Threads: no other call of the front end may overlap these.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "api/armci/rank_waits.hpp"
 #include "mpi/join.hpp"
 #include "mpi/status.hpp"
+#include "rma/service.hpp"
 #include "runtime/assembly.hpp"
 #include "runtime/implementation.hpp"
 
@@ -60,7 +62,7 @@ Status start_mpi(int* argc, char*** argv, int level) {
 
 /// Settings that one rank cannot read are an error in all, before anybody waits for anybody.
 Status agree_on_settings(MPI_Comm comm) {
-  const auto config = base::Config::from_environment();
+  const auto config = base::Config::from_environment(runtime::settings_groups());
   int good = config.ok() ? 1 : 0, all_good = 0;
   GRAPNEL_TRY(mpi::status_of(MPI_Allreduce(&good, &all_good, 1, MPI_INT, MPI_MIN, comm)));
   if (!config) return config.status();
@@ -85,17 +87,19 @@ void watch_mpi() {
 Result<std::unique_ptr<Job>> build_job(MPI_Comm comm) {
   GRAPNEL_TRY(mpi::check_mpi());
   GRAPNEL_TRY(agree_on_settings(comm));
-  auto foundation = runtime::real_foundation(
-      [comm](const base::Config& config, os::Host& host) { return mpi::join(comm, config, host); });
-  if (!foundation) return foundation.status();
-  auto implementation = Runtime::Implementation::build(std::move(*foundation));
-  if (!implementation) return implementation.status();
+  GRAPNEL_ASSIGN_OR_RETURN(auto foundation,
+                           runtime::real_foundation([comm](const base::Config& config, os::Host& host) {
+                             return mpi::join(comm, config, host);
+                           }));
+  GRAPNEL_ASSIGN_OR_RETURN(auto implementation, Runtime::Implementation::build(std::move(foundation)));
+  const core::Core& core = *implementation->core;
   auto job = std::make_unique<Job>();
-  job->rma = &*(*implementation)->rma;
-  job->barriers = (*implementation)->barriers.get();
-  job->notifications = (*implementation)->notifications.get();
-  job->waiting = (*implementation)->waiting.get();
-  job->runtime = std::make_unique<Runtime>(std::move(*implementation));
+  job->rma = &core.service<rma::RmaService>().rma();
+  job->lock_sets = &core.service<locks::Locks>();
+  job->barriers = &core.service<sync::Barriers>();
+  job->notifications = &core.service<sync::Notifications>();
+  job->waiting = &core.waiting;
+  job->runtime = std::make_unique<Runtime>(std::move(implementation));
   job->me = static_cast<int>(index(job->runtime->rank()));
   job->ranks = job->runtime->size();
   job->notified = std::vector<std::atomic<std::uint32_t>>(static_cast<std::size_t>(job->ranks));
@@ -122,7 +126,7 @@ Status check_arguments(const Start& start) {
   return {};
 }
 
-/// Nobody can raise the level of an MPI that runs.
+/// No call can raise the level of an MPI that runs.
 Status check_level(int required) {
   int given = MPI_THREAD_SINGLE;
   MPI_Query_thread(&given);
@@ -153,10 +157,9 @@ Status begin(const Start& start) {
     ++the_job->starts;
     return {};
   }
-  auto job = build_job(start.comm.value_or(initial_comm()));
-  if (!job) return job.status();
+  GRAPNEL_ASSIGN_OR_RETURN(auto job, build_job(start.comm.value_or(initial_comm())));
   watch_mpi();
-  the_job = job->release();
+  the_job = job.release();
   return {};
 }
 
@@ -165,10 +168,11 @@ int run(const Start& start) {
   return begun.ok() ? 0 : report(start.call, begun);
 }
 
-/// Collective. The job is gone afterwards, whatever it says. A death stops the program, as in a barrier: who went on to
-/// MPI_Finalize would wait there for the dead, and nobody watches the job any more.
+/// Collective. The job is gone afterwards, whatever it answers. A death stops the program, as in a barrier: a rank in
+/// MPI_Finalize would wait there for the dead, and the job is no longer watched.
 int end_job() {
-  // The core ends with a barrier of its own, in which MPI would not go on; after this one nobody is late for it.
+  // The core ends with a barrier of its own, in which MPI would make no progress; after this one no rank is late for
+  // it.
   const Status arrived = run_barrier("ARMCI_Finalize", *the_job, the_job->groups.world().core);
   if (arrived.code() == Code::peer_dead) stop("ARMCI_Finalize", arrived);
   const std::unique_ptr<Job> job(std::exchange(the_job, nullptr));
@@ -223,7 +227,7 @@ ARMCI_DEFINE_LOWER(void, msg_init, (int* argc, char*** argv)) {
   if (!started.ok()) stop("armci_msg_init", started);
 }
 
-// A duplicate: the program may free its own before ARMCI_Init. Whoever has a communicator has started MPI.
+// A duplicate: the program may free its own before ARMCI_Init. A program with a communicator has started MPI.
 ARMCI_DEFINE_LOWER(void, msg_init_comm, (MPI_Comm comm)) {
   if (comm == MPI_COMM_NULL) {
     stop("armci_msg_init_comm", grapnel::Status(grapnel::Code::invalid_argument, "comm is MPI_COMM_NULL"));

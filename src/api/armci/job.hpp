@@ -2,19 +2,21 @@
 //
 // Threads: the pointer changes only in ARMCI_Init and ARMCI_Finalize, which no other call may overlap. Tables that more
 // than one thread may touch have their own lock.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <vector>
 
 #include "api/armci/groups.hpp"
+#include "base/mutex.hpp"
 #include "grapnel/runtime.hpp"
 #include "locks/lock_set.hpp"
+#include "locks/locks.hpp"
 #include "progress/waiting.hpp"
 #include "rma/rma.hpp"
 #include "sync/barrier.hpp"
@@ -37,6 +39,7 @@ struct Job {
   // Of `runtime`: what is waited for in pieces.
   sync::Barriers* barriers = nullptr;
   sync::Notifications* notifications = nullptr;
+  locks::Locks* lock_sets = nullptr;  ///< of `runtime`
   std::shared_ptr<locks::Set> locks;  ///< the mutexes, if there are any
   int me = 0;
   int ranks = 0;
@@ -45,9 +48,9 @@ struct Job {
   Groups groups;
   std::vector<int> mutexes;  ///< how many are at home in each rank; empty where there are none
   std::vector<std::atomic<std::uint32_t>> notified, awaited;  ///< by rank: armci_notify sent, armci_notify_wait done
-  std::mutex own_mutex;                                       ///< of the two below
-  std::map<void*, LocalBuffer> local_buffers;
-  std::map<void*, Memory> offered;  ///< by ARMCI_Memget
+  base::Mutex own_mutex;
+  std::map<void*, LocalBuffer> local_buffers GRAPNEL_GUARDED_BY(own_mutex);
+  std::map<void*, Memory> offered GRAPNEL_GUARDED_BY(own_mutex);  ///< by ARMCI_Memget
 };
 
 /// Null outside ARMCI_Init … ARMCI_Finalize.

@@ -1,4 +1,5 @@
 // Memory: collective, of a group, offered to others without a collective call, and one's own buffers.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <atomic>
@@ -26,7 +27,7 @@ constexpr std::size_t kImpossible = std::size_t{1} << 60;
 
 constexpr int kNobody = std::numeric_limits<int>::max();
 
-/// All members have refused alike: the rank that did so because of its arguments, or kNobody. Collective.
+/// All members have refused: the rank that did so because of its arguments, or kNobody. Collective.
 int first_with_bad_arguments(const char* call, const GroupEntry& group, const Status& refused, bool mine_are_good) {
   if (refused.code() == Code::peer_dead) return kNobody;
   const int mine = mine_are_good ? kNobody : group.members[static_cast<std::size_t>(group.my_index)];
@@ -38,19 +39,18 @@ int first_with_bad_arguments(const char* call, const GroupEntry& group, const St
 int allocate(const char* call, void** pointers, armci_size_t bytes, const ARMCI_Group* group) {
   return answer(call, [&](Job& job) -> Status {
     const ARMCI_Group world = job.groups.world_handle();
-    const auto entry = job.groups.find_mine(group != nullptr ? group : &world);
-    if (!entry) return entry.status();
+    GRAPNEL_ASSIGN_OR_RETURN(const auto entry, job.groups.find_mine(group != nullptr ? group : &world));
     Status earlier;
-    GRAPNEL_TRY(meet(call, job, (*entry)->core, earlier));
+    GRAPNEL_TRY(meet(call, job, entry->core, earlier));
     if (!earlier.ok()) report(call, earlier);  // the memory is there all the same
     const bool usable = bytes >= 0 && pointers != nullptr;
-    const auto memory = job.runtime->allocate((*entry)->core, usable ? static_cast<std::size_t>(bytes) : kImpossible);
-    const int culprit = memory.ok() ? kNobody : first_with_bad_arguments(call, **entry, memory.status(), usable);
+    const auto memory = job.runtime->allocate(entry->core, usable ? static_cast<std::size_t>(bytes) : kImpossible);
+    const int culprit = memory.ok() ? kNobody : first_with_bad_arguments(call, *entry, memory.status(), usable);
     if (bytes < 0) return negative("bytes", bytes);
     if (pointers == nullptr) return null_pointer("pointers");
     if (culprit != kNobody) return {Code::invalid_argument, fmt::format("rank {} refuses its arguments", culprit)};
     if (!memory) return memory.status();
-    for (const int member : (*entry)->members) *pointers++ = memory->on(Rank{member});
+    for (const int member : entry->members) *pointers++ = memory->on(Rank{member});
     return {};
   });
 }
@@ -64,9 +64,8 @@ Memory named(const Group& group, void* pointer, Rank me) {
 int release(const char* call, void* pointer, const ARMCI_Group* group) {
   return answer(call, [&](Job& job) -> Status {
     const ARMCI_Group world = job.groups.world_handle();
-    const auto entry = job.groups.find_mine(group != nullptr ? group : &world);
-    if (!entry) return entry.status();
-    const Group& core = (*entry)->core;
+    GRAPNEL_ASSIGN_OR_RETURN(const auto entry, job.groups.find_mine(group != nullptr ? group : &world));
+    const Group& core = entry->core;
     Status earlier;
     GRAPNEL_TRY(meet(call, job, core, earlier));
     GRAPNEL_TRY(job.runtime->free(core, named(core, pointer, job.runtime->rank())));
@@ -114,7 +113,7 @@ ARMCI_DEFINE(void*, Malloc_local, (armci_size_t bytes)) {
     if (bytes < 0) return negative("bytes", bytes);
     LocalBuffer owned(new (std::align_val_t{kCacheLine}, std::nothrow) std::byte[static_cast<std::size_t>(bytes)]);
     if (!owned) return {Code::no_memory, fmt::format("{} bytes were refused", bytes)};
-    const std::lock_guard guard(job.own_mutex);
+    const grapnel::base::MutexLock guard(job.own_mutex);
     buffer = owned.get();
     job.local_buffers.emplace(buffer, std::move(owned));
     return {};
@@ -124,7 +123,7 @@ ARMCI_DEFINE(void*, Malloc_local, (armci_size_t bytes)) {
 
 ARMCI_DEFINE(int, Free_local, (void* pointer)) {
   return answer("ARMCI_Free_local", [&](Job& job) -> Status {
-    const std::lock_guard guard(job.own_mutex);
+    const grapnel::base::MutexLock guard(job.own_mutex);
     if (job.local_buffers.erase(pointer) == 0) {
       return {Code::invalid_argument, fmt::format("{} is not of ARMCI_Malloc_local, or was freed", pointer)};
     }
@@ -142,15 +141,13 @@ ARMCI_DEFINE(void, Memget, (size_t bytes, armci_meminfo_t* meminfo, int flags)) 
     const Rank me = job.runtime->rank();
     meminfo->cpid = job.me;
     if (bytes == 0) return {};
-    const auto alone = job.runtime->make_group({&me, 1});
-    if (!alone) return alone.status();
-    const std::lock_guard guard(job.own_mutex);
-    auto memory = job.runtime->allocate(*alone, bytes);
-    if (!memory) return memory.status();
-    void* const start = memory->local();
+    GRAPNEL_ASSIGN_OR_RETURN(const auto alone, job.runtime->make_group({&me, 1}));
+    const grapnel::base::MutexLock guard(job.own_mutex);
+    GRAPNEL_ASSIGN_OR_RETURN(auto memory, job.runtime->allocate(alone, bytes));
+    void* const start = memory.local();
     meminfo->armci_addr = meminfo->addr = static_cast<char*>(start);
     meminfo->size = bytes;
-    job.offered.emplace(start, *std::move(memory));
+    job.offered.emplace(start, std::move(memory));
     return {};
   });
 }
@@ -173,9 +170,9 @@ ARMCI_DEFINE(void, Memdt, (armci_meminfo_t * meminfo, long offset)) {
 ARMCI_DEFINE(void, Memctl, (armci_meminfo_t * meminfo)) {
   must("ARMCI_Memctl", [&](Job& job) -> Status {
     if (meminfo == nullptr) return null_pointer("meminfo");
-    // Others than the creator give nothing back, and where there is no memory nobody does.
+    // Others than the creator give nothing back, and where there is no memory none does.
     if (meminfo->cpid != job.me || meminfo->armci_addr == nullptr) return {};
-    const std::lock_guard guard(job.own_mutex);
+    const grapnel::base::MutexLock guard(job.own_mutex);
     const auto found = job.offered.find(meminfo->armci_addr);
     if (found == job.offered.end()) {
       return {Code::invalid_argument,
@@ -184,9 +181,8 @@ ARMCI_DEFINE(void, Memctl, (armci_meminfo_t * meminfo)) {
     const Rank me = job.runtime->rank();
     const Memory memory = std::move(found->second);
     job.offered.erase(found);
-    const auto alone = job.runtime->make_group({&me, 1});
-    if (!alone) return alone.status();
-    return job.runtime->free(*alone, memory);
+    GRAPNEL_ASSIGN_OR_RETURN(const auto alone, job.runtime->make_group({&me, 1}));
+    return job.runtime->free(alone, memory);
   });
 }
 

@@ -2,6 +2,7 @@
 //
 // The barriers are the core's. Only the calling thread enters MPI. What MPI itself reports ends the job, in the name of
 // the call.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -82,20 +83,18 @@ Status hand_over(const Job& job, const GroupEntry& group, void* buffer, int byte
 Status broadcast(Job& job, GroupEntry& group, int scope, void* buffer, int bytes, int root) {
   if (bytes < 0) return negative("bytes", bytes);
   if (root < 0 || root >= group.size()) return bad_rank(root, group.size());
-  const auto places = places_of_scope(job, group, scope);
-  if (!places) return places.status();
-  auto found = std::find(places->begin(), places->end(), root);
-  if (found == places->end()) {
+  GRAPNEL_ASSIGN_OR_RETURN(const auto places, places_of_scope(job, group, scope));
+  auto found = std::find(places.begin(), places.end(), root);
+  if (found == places.end()) {
     if (scope != SCOPE_MASTERS) {
       return {Code::invalid_argument, fmt::format("root {} takes no part in scope {}", root, scope)};
     }
-    found = places->begin();
+    found = places.begin();
     GRAPNEL_TRY(hand_over(job, group, buffer, bytes, root, *found));
   }
-  const auto comm = comm_of_scope(job, group, scope);
-  if (!comm) return comm.status();
-  if (*comm == MPI_COMM_NULL) return {};
-  return run_broadcast(*comm, buffer, bytes, static_cast<int>(found - places->begin()));
+  GRAPNEL_ASSIGN_OR_RETURN(const auto comm, comm_of_scope(job, group, scope));
+  if (comm == MPI_COMM_NULL) return {};
+  return run_broadcast(comm, buffer, bytes, static_cast<int>(found - places.begin()));
 }
 
 Status broadcast_in_node(Job& job, void* buffer, int bytes) {
@@ -160,9 +159,8 @@ ARMCI_DEFINE_LOWER(void, msg_barrier, (void)) {
 
 ARMCI_DEFINE_LOWER(void, msg_group_barrier, (ARMCI_Group * group)) {
   must("armci_msg_group_barrier", [&](Job& job) -> Status {
-    const auto entry = job.groups.find_mine(group);
-    if (!entry) return entry.status();
-    return run_barrier("armci_msg_group_barrier", job, (*entry)->core);
+    GRAPNEL_ASSIGN_OR_RETURN(const auto entry, job.groups.find_mine(group));
+    return run_barrier("armci_msg_group_barrier", job, entry->core);
   });
 }
 
@@ -186,28 +184,25 @@ ARMCI_DEFINE_LOWER(void, msg_clus_brdcst, (void* buffer, int bytes)) {
 
 ARMCI_DEFINE_LOWER(void, msg_group_bcast_scope, (int scope, void* buffer, int bytes, int root, ARMCI_Group* group)) {
   must("armci_msg_group_bcast_scope", [&](Job& job) -> Status {
-    const auto entry = job.groups.find_mine(group);
-    if (!entry) return entry.status();
-    const std::vector<int>& members = (*entry)->members;
+    GRAPNEL_ASSIGN_OR_RETURN(const auto entry, job.groups.find_mine(group));
+    const std::vector<int>& members = entry->members;
     const auto found = std::find(members.begin(), members.end(), root);
     if (found == members.end()) return {Code::invalid_argument, fmt::format("root {} is no member of the group", root)};
-    return broadcast(job, **entry, scope, buffer, bytes, static_cast<int>(found - members.begin()));
+    return broadcast(job, *entry, scope, buffer, bytes, static_cast<int>(found - members.begin()));
   });
 }
 
 ARMCI_DEFINE_LOWER(void, grp_clus_brdcst, (void* buffer, int bytes, int first, int count, ARMCI_Group* group)) {
   must("armci_grp_clus_brdcst", [&](Job& job) -> Status {
-    const auto entry = job.groups.find_mine(group);
-    if (!entry) return entry.status();
+    GRAPNEL_ASSIGN_OR_RETURN(const auto entry, job.groups.find_mine(group));
     if (bytes < 0) return negative("bytes", bytes);
-    if (first < 0 || count < 1 || count > (*entry)->size() - first) return bad_rank(first, (*entry)->size());
-    if ((*entry)->my_index < first || (*entry)->my_index >= first + count) return {};
+    if (first < 0 || count < 1 || count > entry->size() - first) return bad_rank(first, entry->size());
+    if (entry->my_index < first || entry->my_index >= first + count) return {};
     std::vector<int> places;
     for (int place = first; place < first + count; ++place) places.push_back(place);
-    auto comm = job.groups.create_comm(**entry, places.data(), count);
-    if (!comm) return comm.status();
-    Status done = run_broadcast(*comm, buffer, bytes, 0);
-    free_comm(*comm);
+    GRAPNEL_ASSIGN_OR_RETURN(auto comm, job.groups.create_comm(*entry, places.data(), count));
+    Status done = run_broadcast(comm, buffer, bytes, 0);
+    free_comm(comm);
     return done;
   });
 }
@@ -215,14 +210,13 @@ ARMCI_DEFINE_LOWER(void, grp_clus_brdcst, (void* buffer, int bytes, int first, i
 ARMCI_DEFINE_LOWER(void, msg_bintree, (int scope, int* root, int* up, int* left, int* right)) {
   must("armci_msg_bintree", [&](Job& job) -> Status {
     if (root == nullptr || up == nullptr || left == nullptr || right == nullptr) return null_pointer("a result");
-    const auto places = places_of_scope(job, job.groups.world(), scope);
-    if (!places) return places.status();
-    *root = places->front();
+    GRAPNEL_ASSIGN_OR_RETURN(const auto places, places_of_scope(job, job.groups.world(), scope));
+    *root = places.front();
     *up = *left = *right = -1;
-    const auto found = std::find(places->begin(), places->end(), job.me);
-    if (found == places->end()) return {};
-    const auto mine = static_cast<std::size_t>(found - places->begin());
-    const auto rank_at = [&](std::size_t at) { return at < places->size() ? (*places)[at] : -1; };
+    const auto found = std::find(places.begin(), places.end(), job.me);
+    if (found == places.end()) return {};
+    const auto mine = static_cast<std::size_t>(found - places.begin());
+    const auto rank_at = [&](std::size_t at) { return at < places.size() ? places[at] : -1; };
     if (mine > 0) *up = rank_at((mine - 1) / 2);
     *left = rank_at(2 * mine + 1);
     *right = rank_at(2 * mine + 2);

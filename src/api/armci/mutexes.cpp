@@ -2,6 +2,7 @@
 //
 // The ranks may ask for different numbers; the core makes as many everywhere, so the largest is made and each index is
 // checked against its home's number.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,11 +12,11 @@
 #include "api/armci/errors.hpp"
 #include "api/armci/rank_waits.hpp"
 #include "mpi/status.hpp"
-#include "runtime/lock_set_access.hpp"
+#include "runtime/group_access.hpp"
 
 using grapnel::Code;
+using grapnel::GroupAccess;
 using grapnel::LockOptions;
-using grapnel::LockSetAccess;
 using grapnel::Rank;
 using grapnel::Status;
 namespace mpi = grapnel::mpi;
@@ -39,7 +40,7 @@ Status check_mutex(const Job& job, int mutex, int proc) {
 
 ARMCI_DEFINE(int, Create_mutexes, (int count)) {
   return answer("ARMCI_Create_mutexes", [&](Job& job) -> Status {
-    // Everybody learns everybody's number first, so that a wrong one is refused by all.
+    // Every rank learns all numbers first, so that a wrong one is refused by all.
     std::vector<int> counts(static_cast<std::size_t>(job.ranks));
     GRAPNEL_TRY(mpi::status_of(MPI_Allgather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, job.groups.world().comm)));
     if (!job.mutexes.empty()) return {Code::invalid_argument, "mutexes exist already; ARMCI_Destroy_mutexes first"};
@@ -50,8 +51,11 @@ ARMCI_DEFINE(int, Create_mutexes, (int count)) {
     Status earlier;
     if (*most > 0) GRAPNEL_TRY(meet("ARMCI_Create_mutexes", job, job.groups.world().core, earlier));
     if (!earlier.ok()) report("ARMCI_Create_mutexes", earlier);  // the mutexes are made all the same
-    if (*most > 0) GRAPNEL_TRY(job.runtime->create_locks(*most, options));
-    job.locks = LockSetAccess::of(job.runtime->locks());
+    if (*most > 0) {
+      GRAPNEL_ASSIGN_OR_RETURN(auto created,
+                               job.lock_sets->create(GroupAccess::shared(job.groups.world().core), *most, options));
+      job.locks = std::move(created);
+    }
     job.mutexes = std::move(counts);
     return {};
   });
@@ -63,7 +67,7 @@ ARMCI_DEFINE(int, Destroy_mutexes, (void)) {
     const bool any = *std::max_element(job.mutexes.begin(), job.mutexes.end()) > 0;
     Status earlier;
     if (any) GRAPNEL_TRY(meet("ARMCI_Destroy_mutexes", job, job.groups.world().core, earlier));
-    if (any) GRAPNEL_TRY(job.runtime->destroy_locks());
+    if (any) GRAPNEL_TRY(job.lock_sets->destroy(*job.locks));
     job.mutexes.clear();
     job.locks.reset();
     return earlier;

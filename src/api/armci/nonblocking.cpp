@@ -2,6 +2,7 @@
 //
 // An operation joins its handle; one without a handle joins its target's implicit one. Aggregate handles keep puts, or
 // gets, to one rank, and ARMCI_Wait or ARMCI_Test sends them together.
+// SPDX-License-Identifier: Apache-2.0
 #include "api/armci/define.hpp"
 #include "api/armci/elements.hpp"
 #include "api/armci/errors.hpp"

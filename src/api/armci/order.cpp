@@ -1,4 +1,5 @@
 // Fences, the barrier, notify.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 
 #include "api/armci/define.hpp"
@@ -28,10 +29,9 @@ ARMCI_DEFINE(void, AllFence, (void)) {
 
 ARMCI_DEFINE(void, GroupFence, (ARMCI_Group * group)) {
   must("ARMCI_GroupFence", [&](Job& job) -> Status {
-    const auto entry = job.groups.find(group);
-    if (!entry) return entry.status();
+    GRAPNEL_ASSIGN_OR_RETURN(const auto entry, job.groups.find(group));
     std::vector<Rank> members;
-    for (const int member : (*entry)->members) members.push_back(Rank{member});
+    for (const int member : entry->members) members.push_back(Rank{member});
     return job.runtime->fence(members);
   });
 }
@@ -53,9 +53,8 @@ ARMCI_DEFINE_LOWER(int, notify, (int proc)) {
 ARMCI_DEFINE_LOWER(int, notify_wait, (int proc, int* count)) {
   int received = 0;
   const int failed = answer("armci_notify_wait", [&](Job& job) -> Status {
-    const auto seen = wait_for_notification(job, Rank{proc});
-    if (!seen) return seen.status();
-    received = as_count(*seen);
+    GRAPNEL_ASSIGN_OR_RETURN(const auto seen, wait_for_notification(job, Rank{proc}));
+    received = as_count(seen);
     const int awaited = as_count(++job.awaited[static_cast<std::size_t>(proc)]);
     if (count != nullptr) *count = awaited;
     return {};

@@ -1,4 +1,5 @@
 // A vector call's descriptors as the core's pieces: on the stack where they are few.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "api/armci/rank_waits.hpp"
 
 #include "api/armci/errors.hpp"
@@ -6,18 +7,26 @@
 namespace grapnel::armci {
 namespace {
 
-template <typename WaitWithin>
-Status in_pieces(const Job& job, WaitWithin wait_within) {
-  return mpi::wait_in_pieces(job.groups.world_comm(), wait_within);
-}
+/// For waits for other ranks: MPI makes progress between their sleeps.
+class MpiBetweenSleeps {
+ public:
+  explicit MpiBetweenSleeps(const Job& job) : run_{job.groups.world_comm()}, between_(run_) {}
+
+ private:
+  struct Run {
+    MPI_Comm comm;
+    void operator()() const { mpi::let_progress(comm); }
+  };
+  const Run run_;
+  progress::BetweenSleeps between_;
+};
 
 }  // namespace
 
 Status run_barrier(const char* call, Job& job, const Group& group) {
-  const launch::Group* const members = GroupAccess::of(group);
-  const progress::WaitScope scope(call, true);
-  GRAPNEL_TRY(job.barriers->begin(*members));
-  return in_pieces(job, [&](std::uint64_t ns) { return job.barriers->end_within(*members, ns); });
+  const progress::WaitScope scope(call);
+  const MpiBetweenSleeps between(job);
+  return job.barriers->run(*GroupAccess::of(group));
 }
 
 Status meet(const char* call, Job& job, const Group& group, Status& kept) {
@@ -28,20 +37,15 @@ Status meet(const char* call, Job& job, const Group& group, Status& kept) {
 }
 
 Status wait_for_mutex(Job& job, int mutex, Rank home) {
-  const progress::WaitScope scope("ARMCI_Lock", true);
-  const auto started = job.locks->start(mutex, home, {});
-  if (!started) return started.status();
-  return in_pieces(job, [&](std::uint64_t ns) { return job.locks->finish_within(**started, ns); });
+  const progress::WaitScope scope("ARMCI_Lock");
+  const MpiBetweenSleeps between(job);
+  return job.locks->acquire(mutex, home, {}, nullptr);
 }
 
 Result<std::uint32_t> wait_for_notification(Job& job, Rank from) {
-  const progress::WaitScope scope("armci_notify_wait", true);
-  const auto number = job.notifications->take(from);
-  if (!number) return number.status();
-  std::uint32_t come = 0;
-  GRAPNEL_TRY(
-      in_pieces(job, [&](std::uint64_t ns) { return job.notifications->wait_within(from, *number, ns, come); }));
-  return come;
+  const progress::WaitScope scope("armci_notify_wait");
+  const MpiBetweenSleeps between(job);
+  return job.notifications->wait(from);
 }
 
 }  // namespace grapnel::armci

@@ -1,6 +1,7 @@
-// Waits for another rank, during which MPI goes on (mpi/wait.hpp), by the core or by MPI. Copies, atomics and fences
-// need no other rank, only its server, and are waited for at once.
+// Waits for another rank, during which MPI makes progress (mpi/wait.hpp), by the core or by MPI. Copies, atomics and
+// fences need no other rank, only its server, and are waited for at once.
 // Threads: where MPI may be called by this thread only.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
@@ -15,10 +16,10 @@ namespace grapnel::armci {
 /// arrived.
 Status run_barrier(const char* call, Job& job, const Group& group);
 
-/// `run_barrier` at the beginning of a call in which the ranks agree by the core: MPI goes on until all are there.
-/// Errors: peer_dead. `kept`: an earlier write of this rank's was refused, for the call to tell at its end; a rank that
-/// left before the others have agreed would leave them waiting. So what keeps it from arriving (no room for one more
-/// set of ranks) stops the job.
+/// `run_barrier` at the beginning of a call in which the ranks agree by the core: MPI makes progress until all are
+/// there. Errors: peer_dead. `kept`: an earlier write of this rank's was refused, for the call to tell at its end; a
+/// rank that left before the others have agreed would leave them waiting. So what keeps it from arriving (no room for
+/// one more set of ranks) stops the job.
 Status meet(const char* call, Job& job, const Group& group, Status& kept);
 
 /// A mutex that is not to be had at once. Errors: as LockSet::lock.

@@ -1,6 +1,7 @@
 // Global operations: a table of operation names, a table of element types, and MPI's reductions.
 //
 // "absmin" and "absmax" are the least and the largest of the absolute values: each rank takes its own, and MPI reduces.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <array>
@@ -99,31 +100,28 @@ enum class Receiver { everywhere, first };
 
 Status reduce(MPI_Comm comm, Receiver result, void* x, int n, const char* op, int type) {
   if (n < 0) return negative("n", n);
-  const auto kind = find_kind(type);
-  if (!kind) return kind.status();
-  const auto operation = find_operation(op, **kind);
-  if (!operation) return operation.status();
+  GRAPNEL_ASSIGN_OR_RETURN(const auto kind, find_kind(type));
+  GRAPNEL_ASSIGN_OR_RETURN(const auto operation, find_operation(op, *kind));
   if (n == 0) return {};
   if (x == nullptr) return null_pointer("x");
   if (comm == MPI_COMM_NULL) return {};
-  if ((*operation)->of_absolutes) (*kind)->take_absolutes(x, n);
+  if (operation->of_absolutes) kind->take_absolutes(x, n);
   MPI_Request request = MPI_REQUEST_NULL;
   if (result == Receiver::everywhere) {
-    GRAPNEL_TRY(mpi::status_of(MPI_Iallreduce(MPI_IN_PLACE, x, n, (*kind)->of_mpi, (*operation)->op, comm, &request)));
+    GRAPNEL_TRY(mpi::status_of(MPI_Iallreduce(MPI_IN_PLACE, x, n, kind->of_mpi, operation->op, comm, &request)));
   } else {
     int me = 0;
     MPI_Comm_rank(comm, &me);
     const void* const mine = me == 0 ? MPI_IN_PLACE : x;
-    GRAPNEL_TRY(mpi::status_of(MPI_Ireduce(mine, x, n, (*kind)->of_mpi, (*operation)->op, 0, comm, &request)));
+    GRAPNEL_TRY(mpi::status_of(MPI_Ireduce(mine, x, n, kind->of_mpi, operation->op, 0, comm, &request)));
   }
-  return wait_for_mpi(request, n * static_cast<std::int64_t>((*kind)->bytes));
+  return wait_for_mpi(request, n * static_cast<std::int64_t>(kind->bytes));
 }
 
 Status reduce_in_scope(Job& job, GroupEntry& group, int scope, Receiver result, void* x, int n, const char* op,
                        int type) {
-  const auto comm = comm_of_scope(job, group, scope);
-  if (!comm) return comm.status();
-  return reduce(*comm, result, x, n, op, type);
+  GRAPNEL_ASSIGN_OR_RETURN(const auto comm, comm_of_scope(job, group, scope));
+  return reduce(comm, result, x, n, op, type);
 }
 
 /// Over all ranks; before ARMCI_Init too.
@@ -139,18 +137,16 @@ void reduce_in_world(const char* call, int scope, Receiver result, void* x, int 
 
 void reduce_in_group(const char* call, int scope, void* x, int n, const char* op, int type, ARMCI_Group* group) {
   must(call, [&](Job& job) -> Status {
-    const auto entry = job.groups.find_mine(group);
-    if (!entry) return entry.status();
-    return reduce_in_scope(job, **entry, scope, Receiver::everywhere, x, n, op, type);
+    GRAPNEL_ASSIGN_OR_RETURN(const auto entry, job.groups.find_mine(group));
+    return reduce_in_scope(job, *entry, scope, Receiver::everywhere, x, n, op, type);
   });
 }
 
-/// Everybody's n bytes and whether they count go to everybody; each picks the same winner.
+/// The n bytes of all and whether they count are sent to all; each picks the same winner.
 Status select(MPI_Comm comm, void* x, int n, const char* op, int type, bool contribute) {
-  const auto kind = find_kind(type);
-  if (!kind) return kind.status();
-  if (n < static_cast<int>((*kind)->bytes)) {
-    return {Code::invalid_argument, fmt::format("n is {}; the element alone takes {} bytes", n, (*kind)->bytes)};
+  GRAPNEL_ASSIGN_OR_RETURN(const auto kind, find_kind(type));
+  if (n < static_cast<int>(kind->bytes)) {
+    return {Code::invalid_argument, fmt::format("n is {}; the element alone takes {} bytes", n, kind->bytes)};
   }
   if (x == nullptr) return null_pointer("x");
   const bool least = op != nullptr && std::strncmp(op, "min", 3) == 0;
@@ -172,7 +168,7 @@ Status select(MPI_Comm comm, void* x, int n, const char* op, int type, bool cont
   for (std::size_t at = 0; at < all.size(); at += stride) {
     const unsigned char* const candidate = all.data() + at;
     if (candidate[0] == 0) continue;
-    const int order = winner == nullptr ? -1 : (*kind)->compare(candidate + 1, winner + 1) * (least ? 1 : -1);
+    const int order = winner == nullptr ? -1 : kind->compare(candidate + 1, winner + 1) * (least ? 1 : -1);
     if (order < 0) winner = candidate;
   }
   if (winner != nullptr) std::memcpy(x, winner + 1, static_cast<std::size_t>(n));
@@ -206,9 +202,8 @@ ARMCI_DEFINE_LOWER(void, msg_group_gop_scope, (int scope, void* x, int n, char* 
 ARMCI_DEFINE_LOWER(void, msg_sel_scope, (int scope, void* x, int n, char* op, int type, int contribute)) {
   if (scope == SCOPE_ALL) return select_all("armci_msg_sel_scope", x, n, op, type, contribute);
   must("armci_msg_sel_scope", [&](Job& job) -> Status {
-    const auto comm = comm_of_scope(job, job.groups.world(), scope);
-    if (!comm) return comm.status();
-    return select(*comm, x, n, op, type, contribute != 0);
+    GRAPNEL_ASSIGN_OR_RETURN(const auto comm, comm_of_scope(job, job.groups.world(), scope));
+    return select(comm, x, n, op, type, contribute != 0);
   });
 }
 

@@ -1,4 +1,5 @@
 // Read-modify-write of one word of another rank.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include "api/armci/define.hpp"
@@ -17,7 +18,7 @@ namespace {
 template <typename Word>
 constexpr Width kWidthOf = sizeof(Word) == 4 ? Width::bits32 : Width::bits64;
 
-// These three are inline, so that a call comes to the one instruction of its operation: called, with eight arguments
+// These three are inline, so that a call leads to the one instruction of its operation: called, with eight arguments
 // and the operation to look up, it took 5 ns.
 template <typename Word>
 [[gnu::always_inline]] inline Status apply(Job& job, RmwOperation operation, Word* old, void* remote, Word operand,
@@ -31,7 +32,7 @@ template <typename Word>
   return {};
 }
 
-/// A swap takes its operand from the place where the old value goes.
+/// A swap takes its operand from the place where the old value is stored.
 template <typename Word>
 [[gnu::always_inline]] inline Status swap(Job& job, void* old, void* remote, int proc) {
   auto* const word = static_cast<Word*>(old);

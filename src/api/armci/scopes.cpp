@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "api/armci/scopes.hpp"
 
 #include <fmt/format.h>
@@ -37,10 +38,9 @@ Result<MPI_Comm> comm_of_scope(Job& job, GroupEntry& group, int scope) {
   if (scope == SCOPE_ALL) return group.comm;
   MPI_Comm& comm = scope == SCOPE_NODE ? group.node_comm : group.masters_comm;
   if (comm != MPI_COMM_NULL) return comm;
-  const auto places = places_of_scope(job, group, scope);
-  if (!places) return places.status();
-  if (std::find(places->begin(), places->end(), group.my_index) == places->end()) return MPI_COMM_NULL;
-  auto made = job.groups.create_comm(group, places->data(), static_cast<int>(places->size()));
+  GRAPNEL_ASSIGN_OR_RETURN(const auto places, places_of_scope(job, group, scope));
+  if (std::find(places.begin(), places.end(), group.my_index) == places.end()) return MPI_COMM_NULL;
+  auto made = job.groups.create_comm(group, places.data(), static_cast<int>(places.size()));
   if (made.ok()) comm = *made;
   return made;
 }

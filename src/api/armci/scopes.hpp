@@ -1,4 +1,5 @@
-// Who takes part in a message call: a scope within the world or a group, as a communicator.
+// The ranks of a message call: a scope within the world or a group, as a communicator.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

@@ -2,6 +2,7 @@
 //
 // A shape has room for 16 levels; only those in use are written, since clearing the rest would cost more than a small
 // transfer.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <fmt/format.h>

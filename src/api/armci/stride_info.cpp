@@ -2,6 +2,7 @@
 //
 // The iterator counts like an odometer: itr[0] is the fastest digit, its base seg_count[1]. It needs no start-up and no
 // memory, so it works before ARMCI_Init too.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>

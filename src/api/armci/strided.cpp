@@ -1,6 +1,7 @@
 // Strided put, get, accumulate, put with a flag; blocking and nonblocking.
 //
 // One description of a call serves all forms: which way the bytes go, the two sides, and the arithmetic.
+// SPDX-License-Identifier: Apache-2.0
 #include "api/armci/define.hpp"
 #include "api/armci/elements.hpp"
 #include "api/armci/errors.hpp"
@@ -30,9 +31,9 @@ Status add_arithmetic(const StridedCall& call, rma::Rma::StridedTransfer& what) 
   // Both sides have the caller's one counts[0]; the core validates the shapes themselves.
   const int row_bytes = call.shapes.counts[0];
   if (row_bytes < 0) return negative("counts[0]", row_bytes);
-  const auto how = rma::Rma::arithmetic(element_of(call.type), call.scale, static_cast<std::size_t>(row_bytes));
-  if (!how) return how.status();
-  what.arithmetic = *how;
+  GRAPNEL_ASSIGN_OR_RETURN(
+      const auto how, rma::Rma::arithmetic(element_of(call.type), call.scale, static_cast<std::size_t>(row_bytes)));
+  what.arithmetic = how;
   return {};
 }
 

@@ -2,6 +2,7 @@
 //
 // The value has no address of the program's that could wait: an aggregate handle keeps a copy; the other nonblocking
 // puts complete before they return.
+// SPDX-License-Identifier: Apache-2.0
 #include "api/armci/define.hpp"
 #include "api/armci/errors.hpp"
 #include "api/armci/handles.hpp"

@@ -1,4 +1,5 @@
 // Vector put, get, accumulate; blocking and nonblocking; for both orders of a descriptor's members.
+// SPDX-License-Identifier: Apache-2.0
 #include "api/armci/define.hpp"
 #include "api/armci/elements.hpp"
 #include "api/armci/errors.hpp"

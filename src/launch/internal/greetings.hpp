@@ -1,10 +1,11 @@
 // The leader's door at the start of a node: takes in the ranks of the node, in whatever order they connect, and turns
-// everybody else away.
+// all others away.
 //
 // All connections are listened to at once, each with a deadline of its own, so that a process that connects and sends
-// nothing holds up nobody. One that is too many, or too late, or sends something else than a hello, is closed.
+// nothing holds up no rank. One that is too many, or too late, or sends something else than a hello, is closed.
 //
 // Threads: one.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "launch/internal/identity_claim.hpp"
 
 #include <fcntl.h>
@@ -19,7 +20,7 @@ namespace {
 
 constexpr int kMostAncestors = 1000;
 
-// The parent stands behind the last ')' of /proc/PID/stat: the name before it may hold anything.
+// The parent is behind the last ')' of /proc/PID/stat: the name before it may hold anything.
 int parent_of(int process) {
   std::ifstream file(fmt::format("/proc/{}/stat", process));
   std::string line;

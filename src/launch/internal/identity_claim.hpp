@@ -1,13 +1,14 @@
 // A rank's identity is one process's at a time.
 //
 // A program that a rank starts (system(), a script with `&`) inherits the variables and the socket by which that rank
-// joined. Without this it would join as the same rank, and both would wait for ever. So who joins claims the identity
-// first, and the kernel holds the claim for it until it leaves the job or ends, however it ends:
-//   - where the launcher speaks PMI-1, a record lock on the socket PMI_FD;
-//   - where it speaks PMIx, a listening socket under a name made of namespace, rank and server; another user's under
+// joined. Without this it would join as the same rank, and both would wait for ever. So a process that joins claims the
+// identity first, and the kernel holds the claim for it until it leaves the job or ends, however it ends:
+//   - where the launcher has PMI-1, a record lock on the socket PMI_FD;
+//   - where it has PMIx, a listening socket under a name made of namespace, rank and server; another user's under
 //     that name is no claim.
 //
 // Threads: any.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <optional>
@@ -37,7 +38,7 @@ class IdentityClaim {
   os::Descriptor claim_;  ///< the listening socket, or a copy of PMI_FD; closing it ends the claim
 };
 
-/// What the second process is told where the first did not start it.
+/// The error of the second process where the first did not start it.
 Status identity_is_taken(const IdentityClaim::Holder& holder);
 
 }  // namespace grapnel::launch

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "launch/internal/liveness.hpp"
 
 #include <fmt/format.h>
@@ -18,7 +19,7 @@ constexpr std::byte kGoodbye{'g'};
 constexpr int kForever = -1;
 constexpr std::uint64_t kKills_ns = 5 * base::kMillisecond_ns;
 
-// An eventfd that nobody reads stays readable: a flag that one can sleep on.
+// An eventfd that is not read stays readable: a flag that one can sleep on.
 void raise_flag(const os::Descriptor& flag) {
   const std::uint64_t one = 1;
   [[maybe_unused]] const auto written = ::write(flag.number(), &one, sizeof one);  // fails only when raised 2^64 times
@@ -45,9 +46,8 @@ Result<std::unique_ptr<Liveness>> Liveness::start(os::Host& host, LivenessWords&
   if (!liveness->stop_.valid() || !liveness->launcher_gone_.valid()) {
     return Status(Code::system, fmt::format("creating an eventfd for the watcher failed (errno {})", errno));
   }
-  auto watcher = host.start("grapnel-watch", {}, [self = liveness.get()] { self->watch(); });
-  if (!watcher) return watcher.status();
-  liveness->watcher_ = std::move(*watcher);
+  GRAPNEL_ASSIGN_OR_RETURN(auto watcher, host.start("grapnel-watch", {}, [self = liveness.get()] { self->watch(); }));
+  liveness->watcher_ = std::move(watcher);
   return liveness;
 }
 
@@ -76,7 +76,7 @@ void Liveness::say_goodbye() {
 }
 
 void Liveness::at_death(const std::function<void(Rank)>& tell) {
-  const std::lock_guard guard(tell_mutex_);
+  const base::MutexLock guard(tell_mutex_);
   tell_ = tell;
 }
 
@@ -92,7 +92,7 @@ void Liveness::watch() {
 }
 
 bool Liveness::sleep_until_news() {
-  // Of the launcher's socket the hang-up alone: what it says is for the thread that asked.
+  // Of the launcher's socket the hang-up alone: its data is for the thread that asked.
   std::vector<pollfd> entries = {{stop_.number(), POLLIN, 0},
                                  {launcher_gone_.number(), POLLIN, 0},
                                  {launcher_.number, launcher_.events, 0},
@@ -101,7 +101,7 @@ bool Liveness::sleep_until_news() {
   for (const Peer& peer : peers_) {
     if (peer.connection.valid()) entries.push_back({peer.connection.number(), POLLIN, 0});
   }
-  // EINTR looks like news about nothing: the caller looks and comes back.
+  // EINTR looks like news about nothing: the caller looks and tries again.
   ::poll(entries.data(), entries.size(), status_ != nullptr ? status_->sleep_ms() : kForever);
   auto entry = entries.begin() + 5;
   for (Peer& peer : peers_) {
@@ -142,7 +142,7 @@ void Liveness::after_death(Rank rank) {
   const std::string why = describe_death(words_.dead.load(std::memory_order_acquire));
   base::log_info("{}", why);
   {
-    const std::lock_guard guard(tell_mutex_);
+    const base::MutexLock guard(tell_mutex_);
     if (tell_) tell_(rank);
   }
   const bool told = words_.announced.load(std::memory_order_acquire) != 0;

@@ -1,4 +1,4 @@
-// Who of this node still lives, and the end of the job when somebody died.
+// Which ranks of this node still live, and the end of the job when one died.
 //
 // Every rank of a node holds one connection to the node's leader, the leader one to each of the others. A process's end
 // closes its connections, however it ends: an end without a goodbye before it is a death. One watcher thread per rank
@@ -11,11 +11,12 @@
 //   2. the launcher has kGrace_ns to end the job with its own message (none where it names no rank: hydra);
 //   3. a process that still lives after that ends the job itself; per node one does so with a message, the others
 //      leave a little later without one.
-// When the launcher itself is gone there is nobody to wait for: one rank of rank 0's node says so and all leave.
+// When the launcher itself is gone there is no process to wait for: one rank of rank 0's node prints it and all leave.
 //
 // Invariants:
 //   1. `dead` is written once (compare-and-swap from 0) and never again.
-//   2. Whoever turns `announced` from 0 to 1 is the one of the node that speaks.
+//   2. The rank that turns `announced` from 0 to 1 is the one of the node that prints.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <poll.h>
@@ -24,10 +25,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "base/units.hpp"
 #include "grapnel/types.hpp"
 #include "launch/status_socket.hpp"
@@ -40,7 +41,7 @@ namespace grapnel::launch {
 /// The first words of node memory.
 struct LivenessWords {
   std::atomic<std::uint32_t> dead;       ///< 0: all live; rank+1; or kLauncherGone
-  std::atomic<std::uint32_t> announced;  ///< 1 once a rank of the node has told why the job ends
+  std::atomic<std::uint32_t> announced;  ///< 1 once a rank of the node has printed why the job ends
 };
 
 inline constexpr std::uint32_t kLauncherGone = 0xffff'ffff;
@@ -48,10 +49,10 @@ inline constexpr std::uint32_t kLauncherGone = 0xffff'ffff;
 inline constexpr std::uint64_t kGrace_ns = 2 * base::kSecond_ns;
 /// How long those that do not speak wait for the one that does.
 inline constexpr std::uint64_t kFollow_ns = base::kSecond_ns;
-/// After the launcher's end: the kernel, or what is left of the launcher, may end us first; then nobody needs ours.
+/// After the launcher's end: the kernel, or what is left of the launcher, may end us first; then ours is not needed.
 inline constexpr std::uint64_t kLauncherGone_ns = 300 * base::kMillisecond_ns;
 
-/// What `dead` says, in words: "rank 3 died", "the launcher is gone". Empty for 0.
+/// `dead` in words: "rank 3 died", "the launcher is gone". Empty for 0.
 std::string describe_death(std::uint32_t dead);
 
 class Liveness {
@@ -69,7 +70,7 @@ class Liveness {
     short events = POLLRDHUP;               ///< poll's of the launcher's end; POLLIN for a pidfd
     bool names_no_rank = false;             ///< kills the survivors without naming the dead rank: they speak first
   };
-  /// Ends the whole job; `why` is empty where another rank tells it. Does not return.
+  /// Ends the whole job; `why` is empty where another rank prints it. Does not return.
   using EndJob = std::function<void(const std::string& why)>;
 
   /// Starts the watcher, which also serves `status` (outlives this). `with_rank_0`: rank 0 is of this node, so that
@@ -115,8 +116,8 @@ class Liveness {
   const EndJob end_job_;
   LauncherSocket launcher_;
   StatusSocket* const status_;  ///< may be null
-  std::mutex tell_mutex_;
-  std::function<void(Rank)> tell_;  ///< under the mutex, also while it runs
+  base::Mutex tell_mutex_;
+  std::function<void(Rank)> tell_ GRAPNEL_GUARDED_BY(tell_mutex_);  ///< also while it runs
   os::Descriptor stop_;
   os::Descriptor launcher_gone_;
   std::unique_ptr<os::Thread> watcher_;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "launch/internal/node_link.hpp"
 
 #include <fmt/format.h>
@@ -36,41 +37,38 @@ Status send_packet(const os::Connection& connection, const Packet& packet) {
 }
 
 Result<Packet> receive_packet(const os::Connection& connection, Kind kind) {
-  auto bytes = connection.receive(kStartUp_ns);
-  if (!bytes) return bytes.status();
-  const auto packet = base::Decoder(*bytes).get<Packet>();
+  GRAPNEL_ASSIGN_OR_RETURN(auto bytes, connection.receive(kStartUp_ns));
+  const auto packet = base::Decoder(bytes).get<Packet>();
   if (!packet || packet->kind != kind) {
     return Status(Code::refused, "a packet of the node's start-up is not the expected one: are all ranks one version?");
   }
   return *packet;
 }
 
-// Who it was, before what the socket said.
+// The rank first, then the error of its socket.
 Status about(Rank rank, const Status& status) {
   return Status(status.code(), fmt::format("start-up with rank {}: {}", static_cast<int>(rank), status.message()));
 }
 
 }  // namespace
 
-Result<Doors> Doors::open() {
+Result<NodeEndpoints> NodeEndpoints::open() {
   const auto name = [](const char* what) {
     return fmt::format("grapnel-{}-{:016x}{:016x}", what, os::random_u64(), os::random_u64());
   };
   const std::string mailbox_name = name("box");
   const std::string listener_name = name("door");
-  auto mailbox = os::Mailbox::open(mailbox_name);
-  if (!mailbox) return mailbox.status();
-  auto listener = os::Listener::listen(listener_name);
-  if (!listener) return listener.status();
-  return Doors{mailbox_name, listener_name, std::move(*mailbox), std::move(*listener)};
+  GRAPNEL_ASSIGN_OR_RETURN(auto mailbox, os::Mailbox::open(mailbox_name));
+  GRAPNEL_ASSIGN_OR_RETURN(auto listener, os::Listener::listen(listener_name));
+  return NodeEndpoints{mailbox_name, listener_name, std::move(mailbox), std::move(listener)};
 }
 
-Result<std::unique_ptr<NodeLink>> NodeLink::join(os::Host& host, Plan plan, Doors doors) {
+Result<std::unique_ptr<NodeLink>> NodeLink::join(os::Host& host, Plan plan, NodeEndpoints doors) {
   std::unique_ptr<NodeLink> link(new NodeLink(host, std::move(plan), std::move(doors)));
   GRAPNEL_TRY(link->meet());
   GRAPNEL_TRY(link->share_memory());
   GRAPNEL_TRY(link->agree_on_pool());
-  link->doors_.listener = os::Listener();  // everybody is in
+  link->endpoints_.listener = os::Listener();  // all are connected
   return link;
 }
 
@@ -81,9 +79,9 @@ Status NodeLink::gather_members() {
   for (const Neighbour& neighbour : plan_.ranks) {
     if (neighbour.rank != plan_.me) others.push_back(neighbour.rank);
   }
-  auto members = Greetings(host_, doors_.listener, plan_.job_secret, std::move(others)).gather(kStartUp_ns);
-  if (!members) return members.status();
-  for (Greetings::Member& member : *members) peers_.push_back({member.rank, std::move(member.connection), false});
+  GRAPNEL_ASSIGN_OR_RETURN(
+      auto members, Greetings(host_, endpoints_.listener, plan_.job_secret, std::move(others)).gather(kStartUp_ns));
+  for (Greetings::Member& member : members) peers_.push_back({member.rank, std::move(member.connection), false});
   return {};
 }
 
@@ -99,23 +97,22 @@ Status NodeLink::greet_leader() {
 
 Status NodeLink::share_memory() {
   if (!leads()) {
-    // Nobody writes the liveness words yet; a leader that dies now closes its mailbox's sender, which only time tells.
+    // The liveness words are not written yet; a leader that dies now closes its mailbox's sender, which only a time
+    // limit shows.
     auto file = receive_descriptor(kNodeMemoryTag, [] { return Status(); });
     if (!file) return about(plan_.ranks.front().rank, file.status());
     return map_memory(*file);
   }
-  auto file = os::create_shared_file("grapnel-node", plan_.node_memory_bytes);
-  if (!file) return file.status();
+  GRAPNEL_ASSIGN_OR_RETURN(auto file, os::create_shared_file("grapnel-node", plan_.node_memory_bytes));
   GRAPNEL_TRY(os::check_memory_available(plan_.node_memory_bytes));
-  GRAPNEL_TRY(os::reserve_shared_file(*file, 0, plan_.node_memory_bytes));
-  for (const Liveness::Peer& peer : peers_) GRAPNEL_TRY(send_descriptor(peer.rank, kNodeMemoryTag, *file));
-  return map_memory(*file);
+  GRAPNEL_TRY(os::reserve_shared_file(file, 0, plan_.node_memory_bytes));
+  for (const Liveness::Peer& peer : peers_) GRAPNEL_TRY(send_descriptor(peer.rank, kNodeMemoryTag, file));
+  return map_memory(file);
 }
 
 Status NodeLink::map_memory(const os::Descriptor& file) {
-  auto mapping = os::Mapping::create(file, plan_.node_memory_bytes);
-  if (!mapping) return mapping.status();
-  mapping_ = std::move(*mapping);
+  GRAPNEL_ASSIGN_OR_RETURN(auto mapping, os::Mapping::create(file, plan_.node_memory_bytes));
+  mapping_ = std::move(mapping);
   memory_ = std::make_unique<NodeMemory>(ByteSpan(static_cast<std::byte*>(mapping_.address()), mapping_.bytes()));
   liveness_words_ = memory_->carve<LivenessWords>(1).data();
   return {};
@@ -125,9 +122,8 @@ Status NodeLink::agree_on_pool() {
   if (!leads()) return follow_proposals();
   const std::uintptr_t shift = os::AddressPool::random_shift();
   for (const std::uintptr_t base : os::AddressPool::candidate_bases()) {
-    const auto taken = propose(base + shift);
-    if (!taken) return taken.status();
-    if (*taken) return {};
+    GRAPNEL_ASSIGN_OR_RETURN(const auto taken, propose(base + shift));
+    if (taken) return {};
   }
   // Alone one need not agree with anybody.
   if (peers_.empty()) {
@@ -192,10 +188,10 @@ Status NodeLink::send_descriptor(Rank to, std::uint64_t tag, const os::Descripto
   const LetterHead head{plan_.job_secret, tag};
   const std::uint64_t end_ns = host_.now_ns() + kDescriptor_ns;
   while (true) {
-    Status sent = doors_.mailbox.send(neighbour->mailbox_name, base::bytes_of(head), &descriptor, kFullBox_ns);
+    Status sent = endpoints_.mailbox.send(neighbour->mailbox_name, base::bytes_of(head), &descriptor, kFullBox_ns);
     if (sent.code() != Code::timed_out || host_.now_ns() >= end_ns) return sent;
     // The box is full (it holds a handful of letters). Its owner may be waiting for room in ours.
-    const std::scoped_lock lock(mailbox_mutex_);
+    const base::MutexLock lock(mailbox_mutex_);
     GRAPNEL_TRY(empty_mailbox());
   }
 }
@@ -204,7 +200,7 @@ Result<os::Descriptor> NodeLink::receive_descriptor(std::uint64_t tag, const std
   const std::uint64_t end_ns = host_.now_ns() + kDescriptor_ns;
   while (true) {
     // The lock is held for one look only, so that threads that wait for different tags take turns.
-    const std::scoped_lock lock(mailbox_mutex_);
+    const base::MutexLock lock(mailbox_mutex_);
     if (const auto found = stash_.find(tag); found != stash_.end()) {
       os::Descriptor descriptor = std::move(found->second);
       stash_.erase(found);
@@ -221,14 +217,13 @@ Result<os::Descriptor> NodeLink::receive_descriptor(std::uint64_t tag, const std
 
 Status NodeLink::empty_mailbox() {
   while (true) {
-    const auto came = take_letter(0);
-    if (!came) return came.status();
-    if (!*came) return {};
+    GRAPNEL_ASSIGN_OR_RETURN(const auto came, take_letter(0));
+    if (!came) return {};
   }
 }
 
 Result<bool> NodeLink::take_letter(std::uint64_t timeout_ns) {
-  auto letter = doors_.mailbox.receive(timeout_ns);
+  auto letter = endpoints_.mailbox.receive(timeout_ns);
   if (!letter) {
     if (letter.status().code() == Code::timed_out) return false;
     return letter.status();

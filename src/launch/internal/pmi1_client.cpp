@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "launch/internal/pmi1_client.hpp"
 
 #include <fcntl.h>
@@ -62,11 +63,9 @@ Status Pmi1Client::greet() {
   if (*key_room < 2 || *value_room < 2) return Status(Code::refused, "the launcher's PMI-1 store has no room");
   key_limit_ = static_cast<std::size_t>(std::min(*key_room, kMostRoom)) - 1;  // its limits count a closing zero
   value_limit_ = static_cast<std::size_t>(std::min(*value_room, kMostValueRoom)) - 1;
-  const auto store = ask("cmd=get_my_kvsname\n", "my_kvsname", kAnswer_ns, no_health);
-  if (!store) return store.status();
-  auto name = store->text("kvsname");
-  if (!name) return name.status();
-  store_ = std::move(*name);
+  GRAPNEL_ASSIGN_OR_RETURN(const auto store, ask("cmd=get_my_kvsname\n", "my_kvsname", kAnswer_ns, no_health));
+  GRAPNEL_ASSIGN_OR_RETURN(auto name, store.text("kvsname"));
+  store_ = std::move(name);
   return {};
 }
 
@@ -74,27 +73,25 @@ Status Pmi1Client::put(std::string_view key, std::string_view value, const Healt
   const auto answer =
       ask(fmt::format("cmd=put kvsname={} key={} value={}\n", store_, key, value), "put_result", kAnswer_ns, health);
   if (!answer) return answer.status();
-  const auto code = answer->number("rc");
-  if (!code) return code.status();
-  if (*code == 0) return {};
+  GRAPNEL_ASSIGN_OR_RETURN(const auto code, answer->number("rc"));
+  if (code == 0) return {};
   const auto words = answer->text("msg");
   return Status(Code::refused,
                 fmt::format("the launcher does not take the key {}: {}", key, words ? *words : "it does not say why"));
 }
 
 Result<std::string> Pmi1Client::get(std::string_view key, const Health& health) {
-  const auto answer = ask(fmt::format("cmd=get kvsname={} key={}\n", store_, key), "get_result", kAnswer_ns, health);
-  if (!answer) return answer.status();
-  const auto code = answer->number("rc");
-  if (!code) return code.status();
-  if (*code != 0) return Status(Code::invalid_argument, fmt::format("nobody has put the key {}", key));
-  return answer->text("value");
+  GRAPNEL_ASSIGN_OR_RETURN(const auto answer, ask(fmt::format("cmd=get kvsname={} key={}\n", store_, key), "get_result",
+                                                  kAnswer_ns, health));
+  GRAPNEL_ASSIGN_OR_RETURN(const auto code, answer.number("rc"));
+  if (code != 0) return Status(Code::invalid_argument, fmt::format("nobody has put the key {}", key));
+  return answer.text("value");
 }
 
 Status Pmi1Client::barrier(const Health& health) { return ask("cmd=barrier_in\n", "barrier_out", 0, health).status(); }
 
 void Pmi1Client::finalize() {
-  // At a process's exit nobody is left who could do anything about a failure.
+  // At a process's exit no caller is left that could handle a failure.
   [[maybe_unused]] const auto answer = ask("cmd=finalize\n", "finalize_ack", kGoodbye_ns, [] { return Status(); });
 }
 
@@ -131,9 +128,8 @@ Result<std::optional<Pmi1Table>> Pmi1Client::fence(ByteView published, int ranks
   }
   const os::Descriptor file = std::move(files_.front());
   files_.pop_front();
-  auto table = Pmi1Table::open(file, static_cast<std::size_t>(*bytes), ranks);
-  if (!table) return table.status();
-  return std::optional<Pmi1Table>(*std::move(table));
+  GRAPNEL_ASSIGN_OR_RETURN(auto table, Pmi1Table::open(file, static_cast<std::size_t>(*bytes), ranks));
+  return std::optional<Pmi1Table>(std::move(table));
 }
 
 Result<Pmi1Message> Pmi1Client::ask(const std::string& line, const char* expected, std::uint64_t timeout_ns,
@@ -143,9 +139,8 @@ Result<Pmi1Message> Pmi1Client::ask(const std::string& line, const char* expecte
 }
 
 Result<Pmi1Message> Pmi1Client::read_answer(const char* expected, std::uint64_t timeout_ns, const Health& health) {
-  const auto text = read_line(timeout_ns, health);
-  if (!text) return text.status();
-  auto answer = parse_pmi1(*text);
+  GRAPNEL_ASSIGN_OR_RETURN(const auto text, read_line(timeout_ns, health));
+  auto answer = parse_pmi1(text);
   if (answer && answer->command != expected) {
     return Status(Code::refused,
                   fmt::format("the launcher answers \"{}\" where {} was due", answer->command, expected));
@@ -154,7 +149,7 @@ Result<Pmi1Message> Pmi1Client::read_answer(const char* expected, std::uint64_t 
 }
 
 Status Pmi1Client::send(std::string_view line, std::string_view bytes) {
-  const std::scoped_lock lock(sending_);
+  const base::MutexLock lock(sending_);
   GRAPNEL_TRY(send_all(line));
   return send_all(bytes);
 }

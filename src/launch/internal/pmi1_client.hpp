@@ -1,7 +1,7 @@
-// A process's connection to a launcher that speaks PMI-1: requests, answers, waits with a way out.
+// A process's connection to a launcher with PMI-1: requests, answers, waits with a way out.
 //
 // The socket (PMI_FD) belongs to the whole process, and an MPI of the launcher's family uses it too, in MPI_Init, in
-// MPI_Finalize, and hardly between. That goes well together:
+// MPI_Finalize, and hardly between. The two work together:
 //   1. every request is answered before the next one, so at the end of a call nothing is under way;
 //   2. `init` may be said twice, by us and by MPI, in either order;
 //   3. `finalize` is final: after it the launcher closes. It is MPI's to say if MPI ever starts in this process. So we
@@ -19,16 +19,17 @@
 // so a fence is one request of each rank, whatever the number of ranks.
 //
 // Threads: one at a time, but for `abort` and `number`. MPI_Init and MPI_Finalize count as calls.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.hpp"
 #include "grapnel/status.hpp"
 #include "launch/pmi1_protocol.hpp"
 #include "launch/pmi1_table.hpp"
@@ -42,7 +43,7 @@ class Pmi1Client {
   /// Asked between the looks of a wait; a failure ends it.
   using Health = std::function<Status()>;
 
-  /// Says `init` over a copy of `descriptor` and asks for limits and store. Errors: unavailable (not PMI-1, another
+  /// Sends `init` over a copy of `descriptor` and asks for limits and store. Errors: unavailable (not PMI-1, another
   /// version), timed_out, refused (garbled), system.
   static Result<std::unique_ptr<Pmi1Client>> connect(os::Host& host, int descriptor);
 
@@ -50,13 +51,13 @@ class Pmi1Client {
   std::size_t value_limit() const { return value_limit_; }
 
   Status put(std::string_view key, std::string_view value, const Health& health);
-  /// Errors: invalid_argument where nobody has put it.
+  /// Errors: invalid_argument where no rank has put it.
   Result<std::string> get(std::string_view key, const Health& health);
   /// Collective over the job; waits for as long as `health` is well.
   Status barrier(const Health& health);
   /// The last request; the launcher closes the connection. Waits a moment for its answer.
   void finalize();
-  /// Tells the launcher to end the job. Any thread; no answer. `why` is for the server of `grapnel run` alone.
+  /// Asks the launcher to end the job. Any thread; no answer. `why` is for the server of `grapnel run` alone.
   void abort(int exit_code, std::string_view why = {});
 
   /// The launcher is `grapnel run`: the next three can be asked for.
@@ -64,7 +65,7 @@ class Pmi1Client {
   /// This process joins a job (leaves it in order): until it has left, its end is a death.
   Status join();
   Status leave();
-  /// Collective: a barrier, after which everybody has what the `ranks` ranks published; nothing where nobody did.
+  /// Collective: a barrier, after which every rank has what the `ranks` ranks published; nothing where none did.
   /// Errors: invalid_argument (more than kPmi1MostPublished), and those of the other requests.
   Result<std::optional<Pmi1Table>> fence(ByteView published, int ranks, const Health& health);
 
@@ -93,7 +94,7 @@ class Pmi1Client {
   bool extended_ = false;
   std::string unread_;
   std::deque<os::Descriptor> files_;  ///< came with the lines
-  std::mutex sending_;
+  base::Mutex sending_;
 };
 
 }  // namespace grapnel::launch

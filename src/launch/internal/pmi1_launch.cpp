@@ -1,4 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "launch/internal/pmi1_launch.hpp"
+#include "base/mutex.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -6,7 +8,6 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,7 +25,7 @@ Function* function_named(const char* name) {
   return reinterpret_cast<Function*>(::dlsym(RTLD_DEFAULT, name));
 }
 
-// Whether an MPI that speaks PMI-1 itself has been started here: then `finalize` is its to say. Asked of the process's
+// Whether an MPI that uses PMI-1 itself has been started here: then `finalize` is its to send. Asked of the process's
 // symbols, as the core is built without any MPI. Open MPI has no PMI-1 and leaves the connection to us.
 bool mpi_took_over() {
   auto* const initialized = function_named<int(int*)>("MPI_Initialized");
@@ -47,11 +48,10 @@ class ProcessConnection {
   }
 
   Result<Pmi1Client*> client(int descriptor) {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!client_) {
-      auto connected = Pmi1Client::connect(*host_, descriptor);
-      if (!connected) return connected.status();
-      client_ = std::move(*connected);
+      GRAPNEL_ASSIGN_OR_RETURN(auto connected, Pmi1Client::connect(*host_, descriptor));
+      client_ = std::move(connected);
       owner_ = ::getpid();
       std::atexit([] { of_this_process().say_finalize(); });
     }
@@ -69,21 +69,21 @@ class ProcessConnection {
   void say_finalize() {
     if (::getpid() != owner_ || mpi_took_over()) return;
     if (open_jobs_ == 0) return client_->finalize();
-    if (client_->extended()) return;  // the launcher knows that the job was not left, and speaks itself
+    if (client_->extended()) return;  // the launcher knows that the job was not left, and prints itself
     if (!last_words_.empty()) tell(last_words_);
-    // The launcher kills at once. By then the words must have been passed on: this rank's, or another's that speaks.
+    // The launcher kills at once. By then the words must have been passed on: this rank's, or another's that prints.
     os::Word never{0};
     host_->wait(never, 0, last_words_.empty() ? kFollow_ns : kFollow_ns / 10);
     client_->abort(1);
   }
 
   std::unique_ptr<os::Host> host_ = os::make_real_host();
-  std::mutex mutex_;
+  base::Mutex mutex_;
   std::unique_ptr<Pmi1Client> client_;
   pid_t owner_ = 0;
   unsigned jobs_ = 0;  ///< ranks join jobs in the same order, so the number keeps their keys apart
   std::atomic<int> open_jobs_{0};
-  std::string last_words_;  ///< empty where another rank tells why the job ends
+  std::string last_words_;  ///< empty where another rank prints why the job ends
 };
 
 class Pmi1Launch final : public NodeLaunch {
@@ -91,7 +91,7 @@ class Pmi1Launch final : public NodeLaunch {
   explicit Pmi1Launch(os::Host& host) : NodeLaunch(host) {}
   ~Pmi1Launch() override {
     if (client_ != nullptr && client_->extended()) {
-      // Where the start failed, or the job is this rank alone, nobody waits for it: its end is no death.
+      // Where the start failed, or the job is this rank alone, no rank waits for it: its end is no death.
       const bool alone = !joined_ || size_ == 1;
       if (alone && !left_) [[maybe_unused]]
         const Status left = client_->leave();
@@ -122,9 +122,8 @@ class Pmi1Launch final : public NodeLaunch {
       left_ = false;
     }
     GRAPNEL_TRY(meet(config, static_cast<Rank>(me_), size_));
-    auto kept_open = KeptOpen::exchange(*this);
-    if (!kept_open) return kept_open.status();
-    kept_open_ = std::move(*kept_open);
+    GRAPNEL_ASSIGN_OR_RETURN(auto kept_open, KeptOpen::exchange(*this));
+    kept_open_ = std::move(kept_open);
     GRAPNEL_TRY(claim_identity());  // again: a copy of the socket that was closed has ended the claim
     GRAPNEL_TRY(watch([this](const std::string& why) { end_job(1, why, why); },
                       {client_->number(), mpi_took_over, POLLRDHUP, kept_open_.active()}));
@@ -140,12 +139,10 @@ class Pmi1Launch final : public NodeLaunch {
       published_.put_string(std::as_bytes(std::span(key))).put_string(value);
       return {};
     }
-    const auto entries = pmi1_entries(value, client_->value_limit());
-    if (!entries) return entries.status();
-    for (std::size_t i = 0; i < entries->size(); ++i) {
-      const auto name = pmi1_key(job_, static_cast<Rank>(me_), i, key, client_->key_limit());
-      if (!name) return name.status();
-      GRAPNEL_TRY(client_->put(*name, (*entries)[i], [this] { return well(); }));
+    GRAPNEL_ASSIGN_OR_RETURN(const auto entries, pmi1_entries(value, client_->value_limit()));
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      GRAPNEL_ASSIGN_OR_RETURN(const auto name, pmi1_key(job_, static_cast<Rank>(me_), i, key, client_->key_limit()));
+      GRAPNEL_TRY(client_->put(name, entries[i], [this] { return well(); }));
     }
     return {};
   }
@@ -167,9 +164,8 @@ class Pmi1Launch final : public NodeLaunch {
     if (!first) return unreadable(rank, key);
     std::string text(first->text);
     for (std::size_t i = 1; i < first->entries; ++i) {
-      const auto more = entry(rank, key, i);
-      if (!more) return more.status();
-      text += *more;
+      GRAPNEL_ASSIGN_OR_RETURN(const auto more, entry(rank, key, i));
+      text += more;
     }
     auto bytes = from_base64(text);
     if (!bytes) return unreadable(rank, key);
@@ -183,7 +179,7 @@ class Pmi1Launch final : public NodeLaunch {
   Status finalize() override {
     if (!liveness_) return {};
     liveness_->say_goodbye();
-    // The watcher stays until everybody is here: a death before that must still end the job.
+    // The watcher stays until all ranks are here: a death before that must still end the job.
     GRAPNEL_TRY(fence());
     liveness_.reset();
     kept_open_.close();
@@ -197,9 +193,8 @@ class Pmi1Launch final : public NodeLaunch {
   Status well() { return liveness_ ? health() : Status(); }
 
   Result<std::string> entry(Rank rank, std::string_view key, std::size_t number) {
-    const auto name = pmi1_key(job_, rank, number, key, client_->key_limit());
-    if (!name) return name.status();
-    return client_->get(*name, [this] { return well(); });
+    GRAPNEL_ASSIGN_OR_RETURN(const auto name, pmi1_key(job_, rank, number, key, client_->key_limit()));
+    return client_->get(name, [this] { return well(); });
   }
 
   static Status unreadable(Rank rank, std::string_view key) {
@@ -211,18 +206,16 @@ class Pmi1Launch final : public NodeLaunch {
   Status exchange() {
     const Bytes mine = published_.take();
     published_ = {};
-    auto table = client_->fence(mine, size_, [this] { return well(); });
-    if (!table) return table.status();
-    if (*table) tables_.push_back(std::move(**table));
+    GRAPNEL_ASSIGN_OR_RETURN(auto table, client_->fence(mine, size_, [this] { return well(); }));
+    if (table) tables_.push_back(std::move(*table));
     return {};
   }
 
   Result<Bytes> look_into_tables(Rank rank, std::string_view key) const {
     if (static_cast<int>(rank) < 0 || static_cast<int>(rank) >= size_) return nothing(rank, key);
     for (auto table = tables_.rbegin(); table != tables_.rend(); ++table) {
-      const auto found = table->find(rank, key);
-      if (!found) return found.status();
-      if (*found) return Bytes((*found)->begin(), (*found)->end());
+      GRAPNEL_ASSIGN_OR_RETURN(const auto found, table->find(rank, key));
+      if (found) return Bytes(found->begin(), found->end());
     }
     return nothing(rank, key);
   }
@@ -232,7 +225,7 @@ class Pmi1Launch final : public NodeLaunch {
                   fmt::format("rank {} has published nothing under \"{}\"", static_cast<int>(rank), key));
   }
 
-  /// Ends the job with `line` as its message, or silently where it is empty: then another rank speaks. `grapnel run`
+  /// Ends the job with `line` as its message, or silently where it is empty: then another rank prints. `grapnel run`
   /// prints `why` with the rank itself.
   [[noreturn]] void end_job(int exit_code, const std::string& line, const std::string& why) {
     if (line.empty()) ::_exit(exit_code);

@@ -1,4 +1,5 @@
-// A launcher that speaks PMI-1 and no PMIx: MPICH's hydra (mpiexec.mpich), for programs that do not join over MPI.
+// A launcher with PMI-1 and no PMIx: MPICH's hydra (mpiexec.mpich), for programs that do not join over MPI.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

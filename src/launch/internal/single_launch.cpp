@@ -1,17 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "launch/internal/single_launch.hpp"
+#include "base/mutex.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <map>
-#include <mutex>
 
 #include "launch/node_launch.hpp"
 
 namespace grapnel::launch {
 namespace {
 
-// No watcher: there is nobody who could die, and no launcher that could go.
+// No watcher: no other rank could die, and no launcher could end.
 class SingleLaunch final : public NodeLaunch {
  public:
   explicit SingleLaunch(os::Host& host) : NodeLaunch(host) {}
@@ -21,7 +22,7 @@ class SingleLaunch final : public NodeLaunch {
   std::string description() const override { return "single"; }
 
   Status publish(std::string_view key, ByteView value) override {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     published_.insert_or_assign(std::string(key), Bytes(value.begin(), value.end()));
     return {};
   }
@@ -29,7 +30,7 @@ class SingleLaunch final : public NodeLaunch {
   Status fence() override { return {}; }
 
   Result<Bytes> lookup(Rank rank, std::string_view key) override {
-    const std::scoped_lock lock(mutex_);
+    const base::MutexLock lock(mutex_);
     const auto found = published_.find(std::string(key));
     if (rank != Rank{0} || found == published_.end()) {
       return Status(Code::invalid_argument,
@@ -46,8 +47,8 @@ class SingleLaunch final : public NodeLaunch {
   Status finalize() override { return {}; }
 
  private:
-  std::mutex mutex_;
-  std::map<std::string, Bytes> published_;
+  base::Mutex mutex_;
+  std::map<std::string, Bytes> published_ GRAPNEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 // No launcher: this process is the whole job.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

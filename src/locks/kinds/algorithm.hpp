@@ -6,6 +6,7 @@
 //
 // What comes over the wire is handled by `hear` (one-way) and `answer` (asked), in the server's thread; `hear` also
 // runs in a rank's thread where the message would have gone to its own node. Both never wait.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>
@@ -20,10 +21,10 @@
 
 namespace grapnel::locks {
 
-/// Who speaks: a rank through its client, or the node's server.
+/// The sender: a rank through its client, or the node's server.
 enum class Voice { rank, server };
 
-/// The same of what was heard, and whose it is: as the connection says, not the message.
+/// The same of a message that was received, and its sender: as the connection says, not the message.
 struct Speaker {
   Voice voice;
   NodeId node;
@@ -42,7 +43,7 @@ struct Answer {
 /// Where a lock came from, for the statistics.
 enum class Came { free, from_this_node, from_elsewhere };
 
-class Ground;
+class LockContext;
 class Set;
 
 struct Acquisition {
@@ -55,10 +56,9 @@ struct Acquisition {
   bool done = false;
   Bytes received;  ///< the last releaser's payload, once done
   Came came = Came::free;
-  std::uint64_t waits_since_ns = 0;  ///< where it is waited for in pieces; 0: not yet
-  const Set* started_by = nullptr;   ///< whose `start` made it; misuse is found by these two
-  bool delivered = false;            ///< its caller has been told that it holds the lock
-  // Of one who tries again and again; kept here, so that waiting in pieces changes nothing (Ground::retry).
+  const Set* started_by = nullptr;  ///< whose `start` made it; misuse is found by these two
+  bool delivered = false;           ///< its caller knows that it holds the lock
+  // Of a waiter that tries again and again; kept here, so that tests in between change nothing (LockContext::retry).
   std::uint64_t pause_ns = 0;       ///< the last one's length; 0: none yet
   std::uint64_t not_before_ns = 0;  ///< the next try; 0: at once
 
@@ -69,7 +69,7 @@ struct Acquisition {
                 waits_at = 0;  ///< its place in a queue inside the node, and the one before (node_queue.hpp)
   std::uint64_t before = 0;    ///< whom it waits behind
   std::unique_ptr<Answer> answer;
-  Ground* asked_by = nullptr;  ///< who keeps the answer's place when the acquisition ends before it came
+  LockContext* asked_by = nullptr;  ///< keeps the answer's place when the acquisition ends before it arrives
 
   Acquisition() = default;
   Acquisition(const Acquisition&) = delete;
@@ -100,25 +100,26 @@ class Algorithm {
   virtual Status start(Acquisition& a) = 0;
   /// Waits until it is done. timed_out: not by `until_ns` (0: only looks); it may be called again.
   virtual Status advance(Acquisition& a, std::uint64_t until_ns) = 0;
-  /// After timed_out of a timed one: leaves, unless it was granted meanwhile; then it is done.
+  /// After timed_out of a timed one: leaves, unless it was granted before; then it is done.
   virtual Status give_up(Acquisition& a) = 0;
   /// Takes the lock if it is free; one round trip at most.
   virtual Status attempt(Acquisition& a) = 0;
 
-  /// Never waits for another rank. `payload` goes to the next holder.
+  /// Never waits for another rank. `payload` is sent to the next holder.
   virtual Status release(const LockId& lock, bool shared, ByteView payload) = 0;
 
   /// What the next one in the queue sent with its enqueue, as far as it is known here; for holders.
   virtual Bytes successor_payload(const LockId&) { return {}; }
 
   /// What another rank or server says of the lock; never waits. False: no program of this version says it, and nothing
-  /// was done. What has the form of a right message and contradicts the lock's state ends the job (Ground::give_up):
-  /// the lock would be held by two, or by none. What the home alone is told comes only to the home.
+  /// was done. What has the form of a right message and contradicts the lock's state ends the job
+  /// (LockContext::give_up): the lock would be held by two, or by none. What the home alone is told comes only to the
+  /// home.
   virtual bool hear(const LockId& lock, const LockBody& body, ByteView payload, const Speaker& from) = 0;
   virtual progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload,
                                    progress::Request& request) = 0;
 
-  /// Who holds the lock or is before `a`, as far as it is known here: for the message of a job that ends.
+  /// The holder or the place before `a`, as far as this rank knows: for the message of a job that ends.
   virtual std::string describe(const Acquisition& a) = 0;
   /// The home's server, for the same message, where `holder` has died: that it holds the lock, and who waits; empty
   /// where it does not, or where the home does not know.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "locks/kinds/armci_hybrid.hpp"
 
 #include <algorithm>
@@ -5,85 +6,85 @@
 namespace grapnel::locks {
 
 bool ArmciHybrid::take_now(const LockId& lock, bool) {
-  return ground_.at_home(lock) && booth_.take_if_free(booth_.words(lock), ground_.me);
+  return context_.at_home(lock) && tickets_.take_if_free(tickets_.words(lock), context_.me);
 }
 
 Status ArmciHybrid::start(Acquisition& a) {
-  if (!ground_.at_home(a.lock)) {
+  if (!context_.at_home(a.lock)) {
     a.stage = kAsked;
-    return ground_.ask(a, ground_.node_of(a.lock.home), ground_.body(Verb::enqueue, a.lock), a.payload);
+    return context_.ask(a, context_.node_of(a.lock.home), context_.body(Verb::enqueue, a.lock), a.payload);
   }
   a.stage = kTrying;
   if (a.timed) return {};
   a.stage = kWaiting;
-  TicketWords& words = booth_.words(a.lock);
-  a.ticket = booth_.take(words);
-  if (booth_.served(words, a.ticket)) booth_.finish(a, words, false);
+  TicketWords& words = tickets_.words(a.lock);
+  a.ticket = tickets_.take(words);
+  if (tickets_.served(words, a.ticket)) tickets_.finish(a, words, false);
   return {};
 }
 
 Status ArmciHybrid::advance(Acquisition& a, std::uint64_t until_ns) {
-  if (a.stage == kTrying) return ground_.retry(a, until_ns, [this](Acquisition& one) { return attempt(one); });
+  if (a.stage == kTrying) return context_.retry(a, until_ns, [this](Acquisition& one) { return attempt(one); });
   if (a.stage == kAsked) {
-    GRAPNEL_TRY(ground_.wait_for_answer(a, until_ns));
+    GRAPNEL_TRY(context_.wait_for_answer(a, until_ns));
     take_answer(a);
     return {};
   }
-  TicketWords& words = booth_.words(a.lock);
-  GRAPNEL_TRY(booth_.wait_for(words, a.ticket, until_ns));
-  booth_.finish(a, words, true);
+  TicketWords& words = tickets_.words(a.lock);
+  GRAPNEL_TRY(tickets_.wait_for(words, a.ticket, until_ns));
+  tickets_.finish(a, words, true);
   return {};
 }
 
 void ArmciHybrid::take_answer(Acquisition& a) {
   const LockBody& said = a.answer->body;
   if (said.flag == kCancelled) return;
-  if (said.flag == kHandedOver && said.other != 0) a.came = ground_.came_from(Rank(static_cast<int>(said.other) - 1));
+  if (said.flag == kHandedOver && said.other != 0) a.came = context_.came_from(Rank(static_cast<int>(said.other) - 1));
   a.received = a.answer->payload;
   a.done = true;
 }
 
 Status ArmciHybrid::give_up(Acquisition& a) {
   if (a.stage != kAsked) return {};  // no ticket, no place
-  const NodeId home = ground_.node_of(a.lock.home);
-  GRAPNEL_TRY(ground_.tell(home, ground_.body(Verb::cancel, a.lock, index(ground_.me)), {}));
-  GRAPNEL_TRY(ground_.wait_for_answer(a, progress::Waiting::kForever));
+  const NodeId home = context_.node_of(a.lock.home);
+  GRAPNEL_TRY(context_.tell(home, context_.body(Verb::cancel, a.lock, index(context_.me)), {}));
+  GRAPNEL_TRY(context_.wait_for_answer(a, progress::Waiting::kForever));
   take_answer(a);
   return {};
 }
 
 Status ArmciHybrid::attempt(Acquisition& a) {
-  if (ground_.at_home(a.lock)) {
-    booth_.attempt(a);
+  if (context_.at_home(a.lock)) {
+    tickets_.attempt(a);
     return {};
   }
-  GRAPNEL_TRY(ground_.ask(a, ground_.node_of(a.lock.home), ground_.body(Verb::attempt, a.lock), a.payload));
-  GRAPNEL_TRY(ground_.wait_for_answer(a, progress::Waiting::kForever));
+  GRAPNEL_TRY(context_.ask(a, context_.node_of(a.lock.home), context_.body(Verb::attempt, a.lock), a.payload));
+  GRAPNEL_TRY(context_.wait_for_answer(a, progress::Waiting::kForever));
   if (a.answer->body.flag != kCancelled) take_answer(a);
   return {};
 }
 
 Status ArmciHybrid::release(const LockId& lock, bool, ByteView payload) {
-  const NodeId home = ground_.node_of(lock.home);
-  if (!ground_.at_home(lock)) return ground_.tell(home, ground_.body(Verb::free, lock), payload);
-  TicketWords& words = booth_.words(lock);
-  booth_.serve_next(words, payload);
+  const NodeId home = context_.node_of(lock.home);
+  if (!context_.at_home(lock)) return context_.tell(home, context_.body(Verb::free, lock), payload);
+  TicketWords& words = tickets_.words(lock);
+  tickets_.serve_next(words, payload);
   if (words.away.load() == 0) return {};
-  return ground_.tell(home, ground_.body(Verb::look, lock), {});
+  return context_.tell(home, context_.body(Verb::look, lock), {});
 }
 
 progress::Outcome ArmciHybrid::answer(const LockId& lock, const LockBody& body, ByteView, progress::Request& request) {
-  TicketWords& words = booth_.words(lock);
+  TicketWords& words = tickets_.words(lock);
   if (body.verb == Verb::attempt) {
     LockBody said = body;
-    said.flag = booth_.take_if_free(words, request.origin) ? kFree : kCancelled;
+    said.flag = tickets_.take_if_free(words, request.origin) ? kFree : kCancelled;
     said.other = words.holder.load();
-    ground_.answer(request, said, said.flag == kFree ? ground_.memory.kept(&words, 0) : Bytes());
+    context_.answer(request, said, said.flag == kFree ? context_.memory.kept(&words, 0) : Bytes());
     return progress::Outcome::done;
   }
   if (body.verb != Verb::enqueue || !may_enter(lock, request.origin)) return progress::Outcome::refused;
   words.away.fetch_add(1);
-  away_[lock.ordinal].push_back({booth_.take(words), request.origin, request.token});
+  away_[lock.ordinal].push_back({tickets_.take(words), request.origin, request.token});
   serve_away(lock);
   if (const auto found = away_.find(lock.ordinal); found != away_.end()) found->second.back().waits = true;
   return progress::Outcome::done;
@@ -100,11 +101,11 @@ bool ArmciHybrid::may_enter(const LockId& lock, Rank rank) {
 }
 
 void ArmciHybrid::serve_away(const LockId& lock) {
-  TicketWords& words = booth_.words(lock);
+  TicketWords& words = tickets_.words(lock);
   const auto found = away_.find(lock.ordinal);
   if (found == away_.end()) return;
   std::deque<Waiter>& waiters = found->second;
-  while (!waiters.empty() && booth_.served(words, waiters.front().ticket)) {
+  while (!waiters.empty() && tickets_.served(words, waiters.front().ticket)) {
     const Waiter first = waiters.front();
     waiters.pop_front();
     words.away.fetch_sub(1);
@@ -112,17 +113,17 @@ void ArmciHybrid::serve_away(const LockId& lock) {
       grant(lock, first);
       break;
     }
-    booth_.serve_next(words, ground_.memory.kept(&words, 0));  // whoever gave up is passed over
+    tickets_.serve_next(words, context_.memory.kept(&words, 0));  // ranks that gave up are passed over
   }
   if (waiters.empty()) away_.erase(found);
 }
 
 void ArmciHybrid::grant(const LockId& lock, const Waiter& waiter) {
-  TicketWords& words = booth_.words(lock);
-  LockBody said = ground_.body(Verb::enqueue, lock);
+  TicketWords& words = tickets_.words(lock);
+  LockBody said = context_.body(Verb::enqueue, lock);
   said.flag = waiter.waits ? kHandedOver : kFree;
-  said.other = words.holder.exchange(TicketBooth::mark(waiter.rank));
-  ground_.answer_later(waiter.rank, waiter.token, said, ground_.memory.kept(&words, 0));
+  said.other = words.holder.exchange(TicketServer::mark(waiter.rank));
+  context_.answer_later(waiter.rank, waiter.token, said, context_.memory.kept(&words, 0));
 }
 
 void ArmciHybrid::cancel(const LockId& lock, std::uint64_t rank) {
@@ -131,15 +132,15 @@ void ArmciHybrid::cancel(const LockId& lock, std::uint64_t rank) {
   for (Waiter& waiter : found->second) {
     if (index(waiter.rank) != rank || waiter.gave_up) continue;
     waiter.gave_up = true;
-    LockBody said = ground_.body(Verb::cancel, lock);
+    LockBody said = context_.body(Verb::cancel, lock);
     said.flag = kCancelled;
-    ground_.answer_later(waiter.rank, waiter.token, said, {});
+    context_.answer_later(waiter.rank, waiter.token, said, {});
     return;
   }
 }
 
 std::string ArmciHybrid::queue_behind(const LockId& lock, Rank holder) {
-  if (!booth_.is_held_by(booth_.words(lock), holder)) return {};
+  if (!tickets_.is_held_by(tickets_.words(lock), holder)) return {};
   std::vector<Rank> ranks;
   if (const auto found = away_.find(lock.ordinal); found != away_.end()) {
     for (const Waiter& waiter : found->second) {
@@ -147,14 +148,14 @@ std::string ArmciHybrid::queue_behind(const LockId& lock, Rank holder) {
     }
   }
   return fmt::format("its ticket is rank {}'s; in its home's queue: {}", index(holder),
-                     ranks.empty() ? "nobody" : ground_.name_of(ranks));
+                     ranks.empty() ? "nobody" : context_.name_of(ranks));
 }
 
 bool ArmciHybrid::hear(const LockId& lock, const LockBody& body, ByteView payload, const Speaker& from) {
   switch (body.verb) {
     case Verb::free:
-      booth_.check_free(lock, from);
-      booth_.serve_next(booth_.words(lock), payload);
+      tickets_.check_free(lock, from);
+      tickets_.serve_next(tickets_.words(lock), payload);
       break;
     case Verb::cancel:
       if (!from.rank || index(*from.rank) != body.me) return false;

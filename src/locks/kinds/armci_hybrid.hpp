@@ -2,7 +2,7 @@
 //
 // Paper: thesis, 5.1.3: what ARMCI did, and the baseline of its factor of 1.7.
 //
-// The word, at home: ticket_booth.hpp; `away` counts the remote ranks in the server's queue. The server's own memory:
+// The word, at home: ticket_server.hpp; `away` counts the remote ranks in the server's queue. The server's own memory:
 //
 //   [waiter: ticket, rank, token, gave up] [waiter] …      in the order of their tickets
 //
@@ -12,24 +12,25 @@
 //   release at home     1 store                 1 store; 1 message to the own server where remote ranks wait
 //           elsewhere   1 one-way message       the same; hand-off to a remote rank is 2 messages
 //
-// Who spins where: ranks at home on `serving`, then they sleep on it; remote ranks wait for the answer in their
+// Spinning: ranks at home on `serving`, then they sleep on it; remote ranks wait for the answer in their
 // transport. Order: FIFO by ticket, but one at home who may give up takes no ticket before it is served.
-// A holder that dies: nobody serves the next ticket; waiters see the death between sleeps, and the job ends.
+// A holder that dies: the next ticket is not served; waiters see the death between sleeps, and the job ends.
 //
 // The server and a releaser at home must not miss each other: the server counts a remote rank in `away` before it looks
 // at `serving`, the releaser looks at `away` after it stored `serving`; all sequentially consistent.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <deque>
 #include <unordered_map>
 
-#include "locks/kinds/ticket_booth.hpp"
+#include "locks/kinds/ticket_server.hpp"
 
 namespace grapnel::locks {
 
 class ArmciHybrid final : public Algorithm {
  public:
-  explicit ArmciHybrid(Ground& ground) : ground_(ground), booth_(ground) {}
+  explicit ArmciHybrid(LockContext& ground) : context_(ground), tickets_(ground) {}
 
   bool take_now(const LockId& lock, bool shared) override;
   Status start(Acquisition& a) override;
@@ -40,7 +41,7 @@ class ArmciHybrid final : public Algorithm {
   bool hear(const LockId& lock, const LockBody& body, ByteView payload, const Speaker& from) override;
   progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload,
                            progress::Request& request) override;
-  std::string describe(const Acquisition& a) override { return booth_.describe(a); }
+  std::string describe(const Acquisition& a) override { return tickets_.describe(a); }
   std::string queue_behind(const LockId& lock, Rank holder) override;
 
  private:
@@ -62,8 +63,8 @@ class ArmciHybrid final : public Algorithm {
   void grant(const LockId& lock, const Waiter& waiter);
   void cancel(const LockId& lock, std::uint64_t rank);
 
-  Ground& ground_;
-  TicketBooth booth_;
+  LockContext& context_;
+  TicketServer tickets_;
   std::unordered_map<std::size_t, std::deque<Waiter>> away_;  ///< by ordinal; the server's thread only
 };
 

@@ -1,13 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "locks/kinds/cohort.hpp"
 
 namespace grapnel::locks {
 
 bool Cohort::take_now(const LockId& lock, bool) {
-  if (!ground_.at_home(lock)) return false;
-  Words& words = ground_.memory.home<Words>(lock);
+  if (!context_.at_home(lock)) return false;
+  Words& words = context_.memory.home<Words>(lock);
   if (!ranks_.take_if_free(words.ranks)) return false;
-  if (!ground_.one_node) {
-    const bool idle = words.node.state.load() == Chain::kIdle;
+  if (!context_.one_node) {
+    const bool idle = words.node.state.load() == McsQueue::kIdle;
     if (!idle || !chain_.attempt_at_home(lock, words.node, my_node())) {
       ranks_.release(words.ranks, lock.ordinal);
       return false;
@@ -17,48 +18,46 @@ bool Cohort::take_now(const LockId& lock, bool) {
 }
 
 bool Cohort::release_now(const LockId& lock) {
-  if (!ground_.one_node) return false;
-  ranks_.release(ground_.memory.home<Words>(lock).ranks, lock.ordinal);
+  if (!context_.one_node) return false;
+  ranks_.release(context_.memory.home<Words>(lock).ranks, lock.ordinal);
   return true;
 }
 
 Status Cohort::start(Acquisition& a) {
   Words* words = make(a.lock);
-  if (words == nullptr) return ground_.no_line(a.lock);
+  if (words == nullptr) return context_.no_line(a.lock);
   a.stage = kInNode;
   if (ranks_.take_if_free(words->ranks)) return start_between_nodes(a, *words);
-  const auto holder = ranks_.enter(words->ranks, a);
-  if (!holder) return holder.status();
-  if (*holder) return start_between_nodes(a, *words);
+  GRAPNEL_ASSIGN_OR_RETURN(const auto holder, ranks_.enter(words->ranks, a));
+  if (holder) return start_between_nodes(a, *words);
   if (!ranks_.passed_soon(words->ranks, a)) return {};
   GRAPNEL_TRY(take_what_was_passed(a, *words, progress::Waiting::kForever));
-  if (a.done) ground_.statistics.count_wait(0);  // no clock was read for it
+  if (a.done) context_.statistics.count_wait(0);  // no clock was read for it
   return {};
 }
 
 // Waits for its turn in the node's queue; then it is done, or in line between the nodes.
 Status Cohort::take_what_was_passed(Acquisition& a, Words& words, std::uint64_t until_ns) {
-  const auto passed = ranks_.wait(words.ranks, a, until_ns);
-  if (!passed) return passed.status();
-  if (*passed != NodeQueue::kPassedWhole && !ground_.one_node) return start_between_nodes(a, words);
+  GRAPNEL_ASSIGN_OR_RETURN(const auto passed, ranks_.wait(words.ranks, a, until_ns));
+  if (passed != NodeQueue::kPassedWhole && !context_.one_node) return start_between_nodes(a, words);
   take_passed_lock(a, words);
   return {};
 }
 
 void Cohort::take_passed_lock(Acquisition& a, Words& words) {
-  a.received = ground_.memory.kept(&words, 0);
+  a.received = context_.memory.kept(&words, 0);
   a.came = Came::from_this_node;
   a.done = true;
 }
 
 // The caller holds the queue of ranks.
 Status Cohort::start_between_nodes(Acquisition& a, Words& words) {
-  if (ground_.one_node) {
-    a.received = ground_.memory.kept(&words, 0);
+  if (context_.one_node) {
+    a.received = context_.memory.kept(&words, 0);
     a.done = true;
     return {};
   }
-  // A place that was given up, by this rank or another of the node, still stands in the queue.
+  // A place that was given up, by this rank or another of the node, is still in the queue.
   if (chain_.take_up(a, words.node)) return {};
   return chain_.start(a, words.node, my_node());
 }
@@ -78,10 +77,9 @@ Status Cohort::give_up(Acquisition& a) {
   Words& words = *find(a.lock);
   if (a.stage == kInNode) {
     if (ranks_.leave(words.ranks, a)) return {};
-    // It was passed meanwhile: with the node's place it is the lock, without it goes on to the next rank.
-    const auto passed = ranks_.wait(words.ranks, a, progress::Waiting::kForever);
-    if (!passed) return passed.status();
-    if (*passed == NodeQueue::kPassedWhole || ground_.one_node) {
+    // It was passed in the meantime: with the node's place it is the lock, without it goes on to the next rank.
+    GRAPNEL_ASSIGN_OR_RETURN(const auto passed, ranks_.wait(words.ranks, a, progress::Waiting::kForever));
+    if (passed == NodeQueue::kPassedWhole || context_.one_node) {
       take_passed_lock(a, words);
     } else {
       ranks_.release(words.ranks, a.lock.ordinal);
@@ -95,12 +93,12 @@ Status Cohort::give_up(Acquisition& a) {
 
 Status Cohort::attempt(Acquisition& a) {
   Words* words = make(a.lock);
-  if (words == nullptr) return ground_.no_line(a.lock);
+  if (words == nullptr) return context_.no_line(a.lock);
   if (!ranks_.take_if_free(words->ranks)) return {};
-  if (ground_.one_node) {
-    a.received = ground_.memory.kept(words, 0);
+  if (context_.one_node) {
+    a.received = context_.memory.kept(words, 0);
     a.done = true;
-  } else if (words->node.state.load() == Chain::kIdle) {
+  } else if (words->node.state.load() == McsQueue::kIdle) {
     GRAPNEL_TRY(chain_.attempt(a, words->node, my_node()));
   }
   if (!a.done) ranks_.release(words->ranks, a.lock.ordinal);
@@ -109,14 +107,14 @@ Status Cohort::attempt(Acquisition& a) {
 
 Status Cohort::release(const LockId& lock, bool, ByteView payload) {
   Words& words = *find(lock);
-  if (ground_.one_node) {
-    ground_.memory.keep(&words, 0, payload);
+  if (context_.one_node) {
+    context_.memory.keep(&words, 0, payload);
     ranks_.release(words.ranks, lock.ordinal);
     return {};
   }
-  const bool others_turn = words.passes >= ground_.options.local_passes && chain_.knows_successor(words.node);
+  const bool others_turn = words.passes >= context_.options.local_passes && chain_.knows_successor(words.node);
   if (!others_turn) {
-    ground_.memory.keep(&words, 0, payload);
+    context_.memory.keep(&words, 0, payload);
     ++words.passes;
     if (ranks_.pass(words.ranks, lock.ordinal, NodeQueue::kPassedWhole)) return {};
   }
@@ -129,7 +127,7 @@ Status Cohort::release(const LockId& lock, bool, ByteView payload) {
 
 Bytes Cohort::successor_payload(const LockId& lock) {
   Words& words = *find(lock);
-  return ground_.one_node ? Bytes() : chain_.successor_payload(lock, words.node, my_node());
+  return context_.one_node ? Bytes() : chain_.successor_payload(lock, words.node, my_node());
 }
 
 std::string Cohort::describe(const Acquisition& a) {

@@ -1,4 +1,5 @@
 // The kinds of locks and their names.
+// SPDX-License-Identifier: Apache-2.0
 #include "locks/kinds/armci_hybrid.hpp"
 #include "locks/kinds/cohort.hpp"
 #include "locks/kinds/mcs.hpp"
@@ -29,7 +30,7 @@ const char* to_string(LockKind kind) {
 
 namespace grapnel::locks {
 
-std::unique_ptr<Algorithm> make_algorithm(LockKind kind, Ground& ground) {
+std::unique_ptr<Algorithm> make_algorithm(LockKind kind, LockContext& ground) {
   switch (kind) {
     case LockKind::server_queue:
       if (ground.one_node) return std::make_unique<Ticket>(ground);

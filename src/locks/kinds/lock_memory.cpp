@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "locks/kinds/lock_memory.hpp"
 
 #include <algorithm>
@@ -5,48 +6,53 @@
 
 #include "base/check.hpp"
 #include "base/random.hpp"
+#include "base/units.hpp"
 
 namespace grapnel::locks {
 
 namespace {
 
-// A rank stands once in a lock's queue, and its place before that may not be free yet.
+// A rank is once in a lock's queue, and its place before that may not be free yet.
 unsigned bits_of_records(std::size_t locks) {
-  const std::size_t wanted = std::clamp<std::size_t>(2 * locks, LockMemory::kLeastRecords, LockMemory::kMostRecords);
-  return static_cast<unsigned>(std::bit_width(wanted - 1));
+  return static_cast<unsigned>(std::bit_width(std::min<std::size_t>(2 * locks, LockMemory::kMostRecords) - 1));
 }
+
+std::size_t lines_up(std::size_t bytes) { return base::round_up(bytes, LockMemory::kLineBytes); }
 
 }  // namespace
 
-LockMemory::LockMemory(const launch::Launch& launch, int count, std::size_t payload_bytes, std::size_t lines,
-                       bool has_places)
+LockMemory::LockMemory(const launch::Launch& launch, const launch::Group& group, int count, std::size_t payload_bytes,
+                       std::size_t lines, bool has_places)
     : count_(static_cast<std::size_t>(count)),
-      room_bytes_(payload_bytes == 0 ? 0 : (sizeof(std::uint32_t) + payload_bytes + 63) / 64 * 64),
+      room_bytes_(payload_bytes == 0 ? 0 : lines_up(sizeof(std::uint32_t) + payload_bytes)),
       stride_(kLineBytes + 3 * room_bytes_),
       capacity_(lines == 0 ? 0 : std::bit_ceil(2 * lines)),  // half empty, so that searches are short
       has_places_(has_places),
-      record_bits_(bits_of_records(count_ * static_cast<std::size_t>(launch.size()))),
-      homes_(static_cast<std::size_t>(launch.size())),
-      local_ranks_(launch.nodes().ranks_of[index(launch.node())]),
-      leads_(launch.leads_node()) {
-  for (std::uint32_t local = 0; local < local_ranks_.size(); ++local) {
-    if (local_ranks_[local] == launch.rank()) me_ = local;
+      record_bits_(bits_of_records(count_ * group.size())),
+      part_bytes_(holds_offset() + lines_up(count_ * group.size()) +
+                  (has_places ? lines_up(count_ * group.size() * kPlaceBytes) : 0)),
+      homes_(group.size()) {
+  for (std::size_t place = 0; place < group.size(); ++place) {
+    const Rank member = group.members[place];
+    if (launch.nodes().node_of[index(member)] != launch.node()) continue;
+    local_ranks_.push_back(member);
+    local_places_.push_back(place);
   }
+  me_ = static_cast<std::uint32_t>(std::find(local_ranks_.begin(), local_ranks_.end(), launch.rank()) -
+                                   local_ranks_.begin());
 }
 
-std::size_t LockMemory::bytes_here() const {
-  const std::size_t table = leads_ ? capacity_ * (sizeof(std::uint64_t) + stride_) : 0;
-  return table_offset() + (table + 63) / 64 * 64;
+std::size_t LockMemory::block_bytes() const {
+  const std::size_t table = lines_up(capacity_ * (sizeof(std::uint64_t) + stride_));
+  return kLineBytes + local_ranks_.size() * part_bytes_ + table;
 }
 
-void LockMemory::place(const std::vector<void*>& parts) {
-  for (const Rank rank : local_ranks_) {
-    parts_.push_back(static_cast<std::byte*>(parts[index(rank)]));
-    homes_[index(rank)] = parts_.back();
-  }
-  std::byte* table = parts_[0] + table_offset();
-  lines_ = table;  // first, so that they keep their alignment
-  keys_ = reinterpret_cast<std::atomic<std::uint64_t>*>(table + capacity_ * stride_);
+void LockMemory::place(void* block) {
+  block_ = static_cast<std::byte*>(block);
+  first_part_ = block_ + kLineBytes;
+  for (std::size_t local = 0; local < local_ranks_.size(); ++local) homes_[local_places_[local]] = part(local);
+  lines_ = part(local_ranks_.size());  // before the keys, so that they keep their alignment
+  keys_ = reinterpret_cast<std::atomic<std::uint64_t>*>(lines_ + capacity_ * stride_);
 }
 
 std::byte* LockMemory::look_up(std::uint64_t key, bool make) {
@@ -89,8 +95,8 @@ std::uint32_t LockMemory::take_record(std::size_t hint) {
 
 Record& LockMemory::record(std::uint32_t handle) {
   const std::uint32_t number = handle - kFirstRecord;
-  GRAPNEL_CHECK(handle >= kFirstRecord && number >> record_bits_ < parts_.size(), "record {}", handle);
-  auto* first = reinterpret_cast<Record*>(parts_[number >> record_bits_] + count_ * stride_);
+  GRAPNEL_CHECK(handle >= kFirstRecord && number >> record_bits_ < local_ranks_.size(), "record {}", handle);
+  auto* first = reinterpret_cast<Record*>(part(number >> record_bits_) + count_ * stride_);
   return first[number & (records() - 1)];
 }
 

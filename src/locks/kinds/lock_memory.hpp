@@ -1,17 +1,20 @@
-// Where the words of a set of locks lie: in segment memory of the node, mapped by its ranks and by its server.
+// Where the words of a set of locks lie: in each node one block of segment memory, which the node's first member
+// allocates, mapped by the node's ranks and by its server.
 //
-//   a rank's part:     [count homes][records][a hold per lock][a place per lock]   homes: of the locks at home here
-//   its leader's part: … [capacity lines][capacity keys]                     lines: this node's, for locks elsewhere
+//   block:    [told][a part per member of the node][capacity lines][capacity keys]   lines: for locks at home elsewhere
+//   part:     [count homes][records][a hold per lock][a place per lock]              homes: of the locks at home there
 //
-// A hold says what the rank has to do with a lock: misuse is found by it, and when the rank dies the others of its node
-// can still read what it held. Places are for the kinds with a queue inside the node, and the rank's own; they lie here
-// so that what a set takes is asked for in one piece, and refused in one.
+// Told: 1 once a process of the node has reported which locks a dead rank held.
+// A hold: what the rank has to do with a lock; misuse is found by it, and when the rank dies the others of its node
+// can still read what it held. Records and places are for the kinds with a queue inside the node; places are the rank's
+// own, and lie here so that what a set takes is asked for in one piece, and refused in one.
 //
 // A home and a line are one cache line (64 bytes) each, and room for three payloads behind it where the set carries
 // any. A line is made at the first use of a lock by this node, and stays: the key table is open addressing, keys are
 // claimed by compare-and-swap and never removed. Zero bytes are the first state of everything.
 //
 // Threads: any.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>
@@ -21,6 +24,7 @@
 
 #include "grapnel/status.hpp"
 #include "grapnel/types.hpp"
+#include "launch/group.hpp"
 #include "launch/launch.hpp"
 #include "os/host.hpp"
 
@@ -30,7 +34,7 @@ namespace grapnel::locks {
 struct LockId {
   Rank home{};
   int index = 0;
-  std::size_t ordinal = 0;    ///< home · count + index
+  std::size_t ordinal = 0;    ///< the home's place in the group · count + index
   std::byte* here = nullptr;  ///< the home's words, where the home is of this node; else null
 };
 
@@ -47,20 +51,29 @@ struct alignas(64) Record {
 class LockMemory {
  public:
   static constexpr std::size_t kLineBytes = 64;
-  static constexpr std::uint32_t kLeastRecords = 256, kMostRecords = 4096;  ///< per rank
+  static constexpr std::uint32_t kMostRecords = 4096;  ///< per rank
   static constexpr std::size_t kPlaceBytes = 16;
   static constexpr std::uint32_t kFirstRecord = 2;  ///< handles: 0 and 1 mean something else there
 
-  LockMemory(const launch::Launch& launch, int count, std::size_t payload_bytes, std::size_t lines, bool has_places);
+  /// Of this node's part in a set of `group`, of which this rank may be no member.
+  LockMemory(const launch::Launch& launch, const launch::Group& group, int count, std::size_t payload_bytes,
+             std::size_t lines, bool has_places);
 
-  /// What this rank allocates; then `place` gets the parts' addresses by rank (those of this node are used).
-  std::size_t bytes_here() const;
-  void place(const std::vector<void*>& parts);
+  /// The node's block; its first member allocates it, and every process of the node that uses the set gets its address.
+  std::size_t block_bytes() const;
+  bool allocates_block() const { return me_ == 0; }
+  Rank block_owner() const { return local_ranks_.front(); }
+  void place(void* block);
+  std::byte* block() const { return block_; }
 
-  /// For LockId::here.
-  std::byte* home_words(Rank home, int lock_index) const {
-    std::byte* first = homes_[index(home)];
+  /// For LockId::here. `home`: its place in the group.
+  std::byte* home_words(std::size_t home, int lock_index) const {
+    std::byte* first = homes_[home];
     return first == nullptr ? nullptr : first + static_cast<std::size_t>(lock_index) * stride_;
+  }
+  /// The same where all members are of this node.
+  std::byte* home_words_in_node(std::size_t home, int lock_index) const {
+    return homes_[home] + static_cast<std::size_t>(lock_index) * stride_;
   }
   /// The home's words; for locks at home in this node.
   template <typename T>
@@ -85,14 +98,19 @@ class LockMemory {
 
   /// By ordinal: what the rank at that place of this node has to do with the locks of the set.
   std::atomic<Hold>* holds(std::size_t local) const {
-    return reinterpret_cast<std::atomic<Hold>*>(parts_[local] + holds_offset());
+    return reinterpret_cast<std::atomic<Hold>*>(part(local) + holds_offset());
   }
-  std::atomic<Hold>* my_holds() const { return holds(me_); }
+  // Null where this rank is no member.
+  std::atomic<Hold>* my_holds() const { return is_member() ? holds(me_) : nullptr; }
+  /// By ordinal, kPlaceBytes each; of this rank.
+  std::byte* my_places() const { return is_member() ? part(me_) + places_offset() : nullptr; }
+
+  bool is_member() const { return me_ < local_ranks_.size(); }
+  /// The members of this node.
   const std::vector<Rank>& local_ranks() const { return local_ranks_; }
   std::size_t lock_count() const { return count_ * homes_.size(); }
-  /// By ordinal, kPlaceBytes each; of this rank.
-  std::byte* my_places() const { return parts_[me_] + places_offset(); }
-  std::uint32_t records() const { return std::uint32_t{1} << record_bits_; }
+  std::uint32_t records() const { return has_places_ ? std::uint32_t{1} << record_bits_ : 0; }
+  std::atomic<std::uint32_t>& told() const { return *reinterpret_cast<std::atomic<std::uint32_t>*>(block_); }
 
   bool has_payloads() const { return room_bytes_ != 0; }
   // Payload rooms of a home or a line, three of them. Without payloads they keep nothing.
@@ -112,21 +130,21 @@ class LockMemory {
  private:
   std::size_t holds_offset() const { return count_ * stride_ + records() * sizeof(Record); }
   std::size_t places_offset() const { return holds_offset() + (lock_count() + 63) / 64 * 64; }
-  std::size_t table_offset() const {
-    return places_offset() + (has_places_ ? (lock_count() * kPlaceBytes + 63) / 64 * 64 : 0);
-  }
+  std::byte* part(std::size_t local) const { return first_part_ + local * part_bytes_; }
   std::byte* look_up(std::uint64_t key, bool make);
   void keep_bytes(void* line, int room, ByteView payload);
 
   std::size_t count_;
   std::size_t room_bytes_, stride_, capacity_;
   const bool has_places_;
-  const unsigned record_bits_;     ///< of a record's number in its rank's part
-  std::vector<std::byte*> homes_;  ///< by rank; null for those of other nodes
+  const unsigned record_bits_;  ///< of a record's number in its rank's part
+  const std::size_t part_bytes_;
+  std::vector<std::byte*> homes_;  ///< by place in the group; null for those of other nodes
   std::vector<Rank> local_ranks_;
-  bool leads_;
-  std::uint32_t me_ = 0;           ///< my local index
-  std::vector<std::byte*> parts_;  ///< by local index
+  std::vector<std::size_t> local_places_;  ///< in the group, of `local_ranks_`
+  std::uint32_t me_;                       ///< in `local_ranks_`; its size where this rank is no member
+  std::byte* block_ = nullptr;
+  std::byte* first_part_ = nullptr;
   std::atomic<std::uint64_t>* keys_ = nullptr;
   std::byte* lines_ = nullptr;
 };

@@ -1,17 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "locks/kinds/mcs.hpp"
 
 namespace grapnel::locks {
 
 bool Mcs::take_now(const LockId& lock, bool) {
-  if (!ground_.at_home(lock)) return false;
+  if (!context_.at_home(lock)) return false;
   ChainMember* mine = my_line(lock);
   // A place that was given up earlier is still in the queue.
-  return mine != nullptr && mine->state.load() == Chain::kIdle && chain_.attempt_at_home(lock, *mine, me());
+  return mine != nullptr && mine->state.load() == McsQueue::kIdle && chain_.attempt_at_home(lock, *mine, me());
 }
 
 Status Mcs::start(Acquisition& a) {
   ChainMember* mine = my_line(a.lock);
-  if (mine == nullptr) return ground_.no_line(a.lock);
+  if (mine == nullptr) return context_.no_line(a.lock);
   if (chain_.take_up(a, *mine)) return {};
   return chain_.start(a, *mine, me());
 }
@@ -24,9 +25,9 @@ Status Mcs::give_up(Acquisition& a) { return chain_.give_up(a, *my_line(a.lock),
 
 Status Mcs::attempt(Acquisition& a) {
   ChainMember* mine = my_line(a.lock);
-  if (mine == nullptr) return ground_.no_line(a.lock);
+  if (mine == nullptr) return context_.no_line(a.lock);
   // Where a place was given up, others are before it: not free.
-  return mine->state.load() == Chain::kIdle ? chain_.attempt(a, *mine, me()) : Status{};
+  return mine->state.load() == McsQueue::kIdle ? chain_.attempt(a, *mine, me()) : Status{};
 }
 
 Status Mcs::release(const LockId& lock, bool, ByteView payload) {

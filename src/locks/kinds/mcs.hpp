@@ -1,9 +1,9 @@
-// mcs: a queue of ranks; each waits on a word of its own node and is told by the one before it.
+// mcs: a queue of ranks; each waits on a word of its own node, which the one before it changes.
 //
 // Paper: thesis, 5.2 (software queuing lock); mpi2-passive, section 4.3 (with native swap, and with swap emulated by
 // compare-and-swap: `mcs_by_cas`).
 //
-// The words (chain.hpp):  at home   [tail: rank + 1, turn]
+// The words (mcs_queue.hpp):  at home   [tail: rank + 1, turn]
 //                         line      [state][turn][next of even turns][next of odd turns][from]   per rank that used it
 //
 //                       free                                 contended
@@ -13,19 +13,20 @@
 //   release at home     1 compare-and-swap                   1 message, the grant (none to a rank of the same node)
 //           elsewhere   1 one-way message                    the same
 //
-// Who spins where: a waiter on its line's `state`, in its own node's memory, then it sleeps on it; its node's server
+// Spinning: a waiter on its line's `state`, in its own node's memory, then it sleeps on it; its node's server
 // (or the releaser, where it is of the same node) grants and wakes. Order: FIFO by arrival at the home. One who gives
 // up leaves its place; the grant finds it empty and passes on: one more message per empty place. A holder that dies:
-// nobody grants; waiters see the death between sleeps, and name the rank they stand behind.
+// it is not granted; waiters see the death between sleeps, and name the rank that they are behind.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "locks/kinds/chain.hpp"
+#include "locks/kinds/mcs_queue.hpp"
 
 namespace grapnel::locks {
 
-class Mcs final : public Algorithm, private Chain::Places {
+class Mcs final : public Algorithm, private McsQueue::Places {
  public:
-  Mcs(Ground& ground, bool has_swap) : ground_(ground), chain_(ground, *this, has_swap) {}
+  Mcs(LockContext& ground, bool has_swap) : context_(ground), chain_(ground, *this, has_swap) {}
 
   bool take_now(const LockId& lock, bool shared) override;
   Status start(Acquisition& a) override;
@@ -48,23 +49,23 @@ class Mcs final : public Algorithm, private Chain::Places {
     std::atomic<std::uint64_t> tail;
   };
 
-  std::atomic<std::uint64_t>& tail(const LockId& lock) override { return ground_.memory.home<Home>(lock).tail; }
-  void* home_line(const LockId& lock) override { return &ground_.memory.home<Home>(lock); }
+  std::atomic<std::uint64_t>& tail(const LockId& lock) override { return context_.memory.home<Home>(lock).tail; }
+  void* home_line(const LockId& lock) override { return &context_.memory.home<Home>(lock); }
   ChainMember* member(const LockId& lock, std::uint32_t rank) override {
-    return ground_.memory.find_line<ChainMember>(key(lock, rank));
+    return context_.memory.find_line<ChainMember>(key(lock, rank));
   }
   void* line(const LockId& lock, std::uint32_t rank) override { return member(lock, rank); }
-  std::uint32_t member_count() const override { return static_cast<std::uint32_t>(ground_.launch.size()); }
-  NodeId node_of(std::uint32_t rank) const override { return ground_.node_of(Rank(static_cast<int>(rank))); }
+  std::uint32_t member_count() const override { return static_cast<std::uint32_t>(context_.launch.size()); }
+  NodeId node_of(std::uint32_t rank) const override { return context_.node_of(Rank(static_cast<int>(rank))); }
   bool speaks_for(Rank rank, std::uint32_t member) const override { return index(rank) == member; }
   std::string name_of(std::uint32_t rank) const override { return fmt::format("rank {}", rank); }
 
   std::uint64_t key(const LockId& lock, std::uint32_t rank) const { return lock.ordinal * member_count() + rank + 1; }
-  std::uint32_t me() const { return static_cast<std::uint32_t>(index(ground_.me)); }
-  ChainMember* my_line(const LockId& lock) { return ground_.memory.make_line<ChainMember>(key(lock, me())); }
+  std::uint32_t me() const { return static_cast<std::uint32_t>(index(context_.me)); }
+  ChainMember* my_line(const LockId& lock) { return context_.memory.make_line<ChainMember>(key(lock, me())); }
 
-  Ground& ground_;
-  Chain chain_;
+  LockContext& context_;
+  McsQueue chain_;
 };
 
 }  // namespace grapnel::locks

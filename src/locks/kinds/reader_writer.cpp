@@ -1,29 +1,30 @@
 // A node's side of the lock: what its ranks do. reader_writer_home.cpp has what the servers do.
+// SPDX-License-Identifier: Apache-2.0
 #include "locks/kinds/reader_writer.hpp"
 
 namespace grapnel::locks {
 
 void ReaderWriter::ring(Words& words) {
   words.bell.fetch_add(1);
-  ground_.waiting.host().wake(words.bell);
+  context_.waiting.host().wake(words.bell);
 }
 
 void ReaderWriter::finish(Acquisition& a, Words& words, bool waited) {
   // relaxed: for reports only.
-  if (!a.shared) words.holder.store(static_cast<std::uint32_t>(index(ground_.me)) + 1, std::memory_order_relaxed);
+  if (!a.shared) words.holder.store(static_cast<std::uint32_t>(index(context_.me)) + 1, std::memory_order_relaxed);
   // relaxed: for the statistics only.
-  const std::uint32_t from = ground_.one_node ? my_node() + 1 : words.from.load(std::memory_order_relaxed);
+  const std::uint32_t from = context_.one_node ? my_node() + 1 : words.from.load(std::memory_order_relaxed);
   if (waited && from != 0) a.came = from == my_node() + 1 ? Came::from_this_node : Came::from_elsewhere;
-  a.received = ground_.memory.kept(&words, 0);
+  a.received = context_.memory.kept(&words, 0);
   a.done = true;
 }
 
 // In a job of several nodes the home is its server, also for ranks beside it.
 Status ReaderWriter::tell_home(Voice voice, const LockId& lock, Verb verb, bool flag, ByteView payload) {
-  LockBody body = ground_.body(verb, lock, my_node());
+  LockBody body = context_.body(verb, lock, my_node());
   body.flag = flag ? 1 : 0;
-  const NodeId home = ground_.node_of(lock.home);
-  return voice == Voice::rank ? ground_.tell(home, body, payload) : ground_.deliver(voice, home, lock, body, payload);
+  const NodeId home = context_.node_of(lock.home);
+  return voice == Voice::rank ? context_.tell(home, body, payload) : context_.deliver(voice, home, lock, body, payload);
 }
 
 // ---- acquiring
@@ -40,7 +41,7 @@ bool ReaderWriter::take_now(const LockId& lock, bool shared) {
                   })
         .done;
   }
-  if (!ground_.one_node || !writers_.take_if_free(words->writers)) return false;
+  if (!context_.one_node || !writers_.take_if_free(words->writers)) return false;
   const bool got = update(*words, [](View& v) {
                      if (v.readers != 0) return false;
                      return v.writer = true;
@@ -51,7 +52,7 @@ bool ReaderWriter::take_now(const LockId& lock, bool shared) {
 
 Status ReaderWriter::start(Acquisition& a) {
   Words* words = make(a.lock);
-  if (words == nullptr) return ground_.no_line(a.lock);
+  if (words == nullptr) return context_.no_line(a.lock);
   if (a.shared) return start_reader(a, *words);
   a.stage = kQueued;
   if (writers_.take_if_free(words->writers)) return start_first_writer(a, *words);
@@ -69,7 +70,7 @@ Status ReaderWriter::start_reader(Acquisition& a, Words& words) {
     }
     ++v.waiting;
     // Where the node has a grant that it will give back, it asks again in that message.
-    if (!ground_.one_node && v.grant == View::kNothing) v.asked_shared = true;
+    if (!context_.one_node && v.grant == View::kNothing) v.asked_shared = true;
     return true;
   });
   a.ticket = changed.before.phase;
@@ -86,9 +87,9 @@ Status ReaderWriter::start_first_writer(Acquisition& a, Words& words) {
   bool returns = false;
   const Changed changed = update(words, [&](View& v) {
     returns = false;
-    if (ground_.one_node && v.readers == 0) return v.writer = true;
+    if (context_.one_node && v.readers == 0) return v.writer = true;
     v.writer_waits = true;
-    if (ground_.one_node || v.asked_sole) return true;
+    if (context_.one_node || v.asked_sole) return true;
     v.asked_sole = true;
     returns = v.grant == View::kShared && v.readers == 0;
     if (returns) {
@@ -110,7 +111,7 @@ Status ReaderWriter::start_first_writer(Acquisition& a, Words& words) {
 Status ReaderWriter::advance(Acquisition& a, std::uint64_t until_ns) {
   Words& words = *find(a.lock);
   if (a.stage == kReads) {
-    GRAPNEL_TRY(ground_.wait_on(words.bell, until_ns, [&] { return view(words).phase != a.ticket; }));
+    GRAPNEL_TRY(context_.wait_on(words.bell, until_ns, [&] { return view(words).phase != a.ticket; }));
     finish(a, words, true);
     return {};
   }
@@ -118,10 +119,10 @@ Status ReaderWriter::advance(Acquisition& a, std::uint64_t until_ns) {
     const auto passed = writers_.wait(words.writers, a, until_ns);
     if (!passed) return passed.status();
     GRAPNEL_TRY(start_first_writer(a, words));
-    a.came = Came::from_this_node;  // unless another node comes in between
+    a.came = Came::from_this_node;  // unless another node gets it in between
     if (a.done) return {};
   }
-  GRAPNEL_TRY(ground_.wait_on(words.bell, until_ns, [&] { return view(words).writer; }));
+  GRAPNEL_TRY(context_.wait_on(words.bell, until_ns, [&] { return view(words).writer; }));
   finish(a, words, true);
   return {};
 }
@@ -174,22 +175,22 @@ Status ReaderWriter::give_up(Acquisition& a) {
 
 Status ReaderWriter::attempt(Acquisition& a) {
   Words* words = make(a.lock);
-  if (words == nullptr) return ground_.no_line(a.lock);
+  if (words == nullptr) return context_.no_line(a.lock);
   if (take_now(a.lock, a.shared)) {
     finish(a, *words, false);
     return {};
   }
-  if (ground_.one_node) return {};
+  if (context_.one_node) return {};
   return a.shared ? try_reader(a, *words) : try_writer(a, *words);
 }
 
-// The home answers whether it has granted; the grant itself comes to the node's server, like every other.
+// The home answers whether it has granted; the grant itself is sent to the node's server, like every other.
 Result<bool> ReaderWriter::ask_home_to_try(Acquisition& a, bool returns) {
-  LockBody body = ground_.body(Verb::attempt, a.lock, my_node());
+  LockBody body = context_.body(Verb::attempt, a.lock, my_node());
   body.flag = returns ? 1 : 0;
   body.value = a.shared ? 1 : 0;
-  GRAPNEL_TRY(ground_.ask(a, ground_.node_of(a.lock.home), body, {}));
-  GRAPNEL_TRY(ground_.wait_for_answer(a, progress::Waiting::kForever));
+  GRAPNEL_TRY(context_.ask(a, context_.node_of(a.lock.home), body, {}));
+  GRAPNEL_TRY(context_.wait_for_answer(a, progress::Waiting::kForever));
   return a.answer->body.other == 0;
 }
 
@@ -202,9 +203,8 @@ Status ReaderWriter::try_reader(Acquisition& a, Words& words) {
   if (!changed.done) return {};
   a.stage = kReads;
   a.ticket = changed.before.phase;
-  const auto granted = ask_home_to_try(a, false);
-  if (!granted) return granted.status();
-  if (*granted) return advance(a, progress::Waiting::kForever);
+  GRAPNEL_ASSIGN_OR_RETURN(const auto granted, ask_home_to_try(a, false));
+  if (granted) return advance(a, progress::Waiting::kForever);
   bool asks_again = false;
   withdraw_reader(words, a, asks_again, true);
   return asks_again ? tell_home(Voice::rank, a.lock, Verb::want_shared, false) : Status{};
@@ -226,9 +226,8 @@ Status ReaderWriter::try_writer(Acquisition& a, Words& words) {
     return {};
   }
   a.stage = kFirstWriter;
-  const auto granted = ask_home_to_try(a, returns);
-  if (!granted) return granted.status();
-  if (*granted) return advance(a, progress::Waiting::kForever);
+  GRAPNEL_ASSIGN_OR_RETURN(const auto granted, ask_home_to_try(a, returns));
+  if (granted) return advance(a, progress::Waiting::kForever);
   if (withdraw_writer(words, true)) {
     writers_.release(words.writers, a.lock.ordinal);
   } else {
@@ -248,7 +247,7 @@ Status ReaderWriter::leave_reader(const LockId& lock, Words& words) {
   const Changed changed = update(words, [&](View& v) {
     --v.readers;
     if (v.readers != 0) return true;
-    if (ground_.one_node && v.writer_waits) {
+    if (context_.one_node && v.writer_waits) {
       v.writer_waits = false;
       v.writer = true;
     } else if (v.recalled) {
@@ -264,10 +263,10 @@ Status ReaderWriter::leave_reader(const LockId& lock, Words& words) {
 }
 
 Status ReaderWriter::leave_writer(const LockId& lock, Words& words, ByteView payload) {
-  ground_.memory.keep(&words, 0, payload);
+  context_.memory.keep(&words, 0, payload);
   const Changed changed = update(words, [&](View& v) {
     v.writer = false;
-    if (ground_.one_node) {
+    if (context_.one_node) {
       if (v.waiting != 0) v.admit_waiting();
     } else {
       v.grant = View::kNothing;
@@ -277,7 +276,7 @@ Status ReaderWriter::leave_writer(const LockId& lock, Words& words, ByteView pay
   });
   if (changed.after.phase != changed.before.phase) ring(words);
   Status told;
-  if (!ground_.one_node) told = tell_home(Voice::rank, lock, Verb::give_back, asks_now(changed), payload);
+  if (!context_.one_node) told = tell_home(Voice::rank, lock, Verb::give_back, asks_now(changed), payload);
   writers_.release(words.writers, lock.ordinal);
   return told;
 }

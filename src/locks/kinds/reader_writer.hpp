@@ -22,18 +22,19 @@
 //            sole             1 one-way message            the same; hand-off is 2 messages: the home decides the phase
 //   in a job of one node: 1 compare-and-swap shared, 2 sole
 //
-// Who spins where: on the node's `bell`, then it sleeps on it; writers behind another of the node on that one's link.
+// Spinning: on the node's `bell`, then it sleeps on it; writers behind another of the node on that one's link.
 // Grants come from the home's server to the node's. Order: a writer's release opens a read phase for all readers that
 // wait then, then comes the next writer; a read phase ends for a writer that waits: later readers are in the next one.
 // Writers are FIFO in a node and by node. One who gives up: a reader is no longer counted; a writer's request stays at
-// the home, and the node gives the grant back when it comes and nobody wants it. A holder that dies: its node gives
+// the home, and the node gives the grant back when it arrives and no rank wants it. A holder that dies: its node gives
 // nothing back; waiters see the death between sleeps, and the job ends.
 //
 // Invariants:
 //  1. wi → no readers inside. gr = sole ↔ wi, in a job of several nodes.
 //  2. Messages of a home to a node come in order, so a recall that finds no shared grant is one that crossed the node's
-//     own giving back, and says nothing.
+//     own giving back, and sends nothing.
 //  3. The home's queue is touched by its server's thread only.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <deque>
@@ -41,7 +42,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "locks/kinds/ground.hpp"
+#include "locks/kinds/lock_context.hpp"
 #include "locks/kinds/node_queue.hpp"
 #include "locks/kinds/reader_writer_word.hpp"
 
@@ -49,7 +50,7 @@ namespace grapnel::locks {
 
 class ReaderWriter final : public Algorithm {
  public:
-  explicit ReaderWriter(Ground& ground) : ground_(ground), writers_(ground) {}
+  explicit ReaderWriter(LockContext& ground) : context_(ground), writers_(ground) {}
 
   bool has_shared() const override { return true; }
   void use_memory() override { writers_.use_memory(); }
@@ -69,7 +70,7 @@ class ReaderWriter final : public Algorithm {
   using View = ReaderWriterView;
   struct Words {
     std::atomic<std::uint64_t> state;
-    os::Word bell;  ///< changes whenever somebody was admitted
+    os::Word bell;  ///< changes whenever a rank was admitted
     NodeQueueWords writers;
     std::atomic<std::uint32_t> holder;  ///< rank + 1 of this node's last writer
     std::atomic<std::uint32_t> from;    ///< the last grant's: node + 1 that gave it back; 0: it was free
@@ -104,23 +105,23 @@ class ReaderWriter final : public Algorithm {
       if (words.state.compare_exchange_weak(seen, after.pack())) return {true, before, after};
     }
   }
-  /// This change made the node want shared access: whoever made it must tell the home. While it is asked for, nobody
-  /// else does, so the home queues a node once.
+  /// This change made the node want shared access: the rank that made it must notify the home. While it is asked for,
+  /// no other rank does, so the home queues a node once.
   static bool asks_now(const Changed& changed) { return changed.after.asked_shared && !changed.before.asked_shared; }
   static View view(const Words& words) { return View::unpack(words.state.load()); }
 
   bool open_to_readers(const View& v) const {
-    return !v.writer && !v.writer_waits && (ground_.one_node || (v.grant == View::kShared && !v.recalled));
+    return !v.writer && !v.writer_waits && (context_.one_node || (v.grant == View::kShared && !v.recalled));
   }
   Words* find(const LockId& lock) {
-    return ground_.at_home(lock) ? &ground_.memory.home<Words>(lock)
-                                 : ground_.memory.find_line<Words>(lock.ordinal + 1);
+    return context_.at_home(lock) ? &context_.memory.home<Words>(lock)
+                                  : context_.memory.find_line<Words>(lock.ordinal + 1);
   }
   Words* make(const LockId& lock) {
-    return ground_.at_home(lock) ? &ground_.memory.home<Words>(lock)
-                                 : ground_.memory.make_line<Words>(lock.ordinal + 1);
+    return context_.at_home(lock) ? &context_.memory.home<Words>(lock)
+                                  : context_.memory.make_line<Words>(lock.ordinal + 1);
   }
-  std::uint32_t my_node() const { return static_cast<std::uint32_t>(index(ground_.my_node)); }
+  std::uint32_t my_node() const { return static_cast<std::uint32_t>(index(context_.my_node)); }
   void ring(Words& words);
   void finish(Acquisition& a, Words& words, bool waited);
 
@@ -150,7 +151,7 @@ class ReaderWriter final : public Algorithm {
   /// `from`: what Words::from is to say.
   void send(const LockId& lock, Verb verb, std::uint32_t node, bool flag, ByteView payload, std::uint32_t from);
 
-  Ground& ground_;
+  LockContext& context_;
   NodeQueue writers_;
   std::unordered_map<std::size_t, Home> homes_;  ///< by ordinal; the server's thread only
 };

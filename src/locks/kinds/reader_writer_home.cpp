@@ -1,4 +1,5 @@
-// reader_writer between nodes: what a node's server hears from a home, and what a home hears from the nodes.
+// reader_writer between nodes: what a node's server receives from a home, and a home from the nodes.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "locks/kinds/reader_writer.hpp"
@@ -6,15 +7,15 @@
 namespace grapnel::locks {
 
 bool ReaderWriter::hear(const LockId& lock, const LockBody& body, ByteView payload, const Speaker& from) {
-  if (body.me >= ground_.launch.nodes().node_count()) return false;
+  if (body.me >= context_.launch.nodes().node_count()) return false;
   const auto node = static_cast<std::uint32_t>(body.me);
   const bool to_home = body.verb == Verb::want_shared || body.verb == Verb::want_sole || body.verb == Verb::give_back;
-  const bool sound = to_home ? ground_.at_home(lock) && index(from.node) == node
-                             : node == my_node() && from.node == ground_.node_of(lock.home);
+  const bool sound = to_home ? context_.at_home(lock) && index(from.node) == node
+                             : node == my_node() && from.node == context_.node_of(lock.home);
   if (!sound) return false;
   if (!to_home && find(lock) == nullptr) {
     if (body.verb != Verb::grant && body.verb != Verb::grant_shared) return false;
-    ground_.give_up(lock, from, "grants it to this node, which has not asked for it");
+    context_.give_up(lock, from, "grants it to this node, which has not asked for it");
   }
   // relaxed: for the statistics only.
   if (!to_home && body.verb != Verb::recall) {
@@ -38,8 +39,8 @@ bool ReaderWriter::hear(const LockId& lock, const LockBody& body, ByteView paylo
 
 bool ReaderWriter::on_sole(const LockId& lock, ByteView payload, const Speaker& from) {
   Words& words = *find(lock);
-  if (!view(words).asked_sole) ground_.give_up(lock, from, "grants it to this node, which has not asked for it");
-  ground_.memory.keep(&words, 0, payload);
+  if (!view(words).asked_sole) context_.give_up(lock, from, "grants it to this node, which has not asked for it");
+  context_.memory.keep(&words, 0, payload);
   const Changed changed = update(words, [](View& v) {
     v.asked_sole = false;
     if (v.writer_waits) {
@@ -55,14 +56,14 @@ bool ReaderWriter::on_sole(const LockId& lock, ByteView payload, const Speaker& 
     ring(words);
     return true;
   }
-  // Whoever wanted it gave up.
+  // The ranks that wanted it gave up.
   return tell_home(from.voice, lock, Verb::give_back, asks_now(changed), payload).ok();
 }
 
 bool ReaderWriter::on_shared(const LockId& lock, bool recalled, ByteView payload, const Speaker& from) {
   Words& words = *find(lock);
-  if (!view(words).asked_shared) ground_.give_up(lock, from, "shares it with this node, which has not asked for it");
-  ground_.memory.keep(&words, 0, payload);
+  if (!view(words).asked_shared) context_.give_up(lock, from, "shares it with this node, which has not asked for it");
+  context_.memory.keep(&words, 0, payload);
   const Changed changed = update(words, [&](View& v) {
     v.asked_shared = false;
     if (v.waiting != 0) v.admit_waiting();
@@ -93,25 +94,26 @@ bool ReaderWriter::on_recall(const LockId& lock, Voice voice) {
 
 void ReaderWriter::send(const LockId& lock, Verb verb, std::uint32_t node, bool flag, ByteView payload,
                         std::uint32_t from) {
-  LockBody body = ground_.body(verb, lock, node);
+  LockBody body = context_.body(verb, lock, node);
   body.flag = flag ? 1 : 0;
   body.value = from;
-  static_cast<void>(ground_.deliver(Voice::server, NodeId(static_cast<int>(node)), lock, body, payload));
+  static_cast<void>(context_.deliver(Voice::server, NodeId(static_cast<int>(node)), lock, body, payload));
 }
 
 void ReaderWriter::take_back(const LockId& lock, std::uint32_t node, const Speaker& from) {
   Home& home = homes_[lock.ordinal];
   const auto found = home.sharing.find(node);
-  if (found == home.sharing.end()) ground_.give_up(lock, from, "gives a grant of its node back that it has not got");
+  if (found == home.sharing.end()) context_.give_up(lock, from, "gives a grant of its node back that it has not got");
   if (--found->second == 0) home.sharing.erase(found);
   home.last = node;
 }
 
-// A node asks once, until it is granted; else there would be grants that nobody gives back, and a queue without an end.
+// A node asks once, until it is granted; else there would be grants that no node gives back, and a queue without an
+// end.
 template <typename Nodes>
 void ReaderWriter::queue(const LockId& lock, Nodes& nodes, std::uint32_t node, const Speaker& from) {
   if (std::find(nodes.begin(), nodes.end(), node) != nodes.end()) {
-    ground_.give_up(lock, from, "asks for its node a second time before it was granted");
+    context_.give_up(lock, from, "asks for its node a second time before it was granted");
   }
   nodes.push_back(node);
 }
@@ -179,13 +181,13 @@ std::string ReaderWriter::queue_behind(const LockId& lock, Rank holder) {
   const auto found = homes_.find(lock.ordinal);
   if (found == homes_.end()) return {};
   const Home& home = found->second;
-  const auto node = static_cast<std::uint32_t>(index(ground_.node_of(holder)));
+  const auto node = static_cast<std::uint32_t>(index(context_.node_of(holder)));
   const bool alone = home.sole && home.sole_holder == node;
   if (!alone && home.sharing.count(node) == 0) return {};
-  std::string said = fmt::format("{} {} it", ground_.name_of(ground_.node_of(holder)), alone ? "has" : "shares");
+  std::string said = fmt::format("{} {} it", context_.name_of(context_.node_of(holder)), alone ? "has" : "shares");
   const auto add = [&](const char* what, const auto& nodes) {
     for (const std::uint32_t one : nodes)
-      said += fmt::format(", {} {}", ground_.name_of(NodeId(static_cast<int>(one))), what);
+      said += fmt::format(", {} {}", context_.name_of(NodeId(static_cast<int>(one))), what);
   };
   add("wants to write", home.writers);
   add("wants to read", home.readers);
@@ -193,12 +195,12 @@ std::string ReaderWriter::queue_behind(const LockId& lock, Rank holder) {
 }
 
 progress::Outcome ReaderWriter::answer(const LockId& lock, const LockBody& body, ByteView, progress::Request& request) {
-  if (body.verb != Verb::attempt || !ground_.at_home(lock) || body.me != index(ground_.node_of(request.origin))) {
+  if (body.verb != Verb::attempt || !context_.at_home(lock) || body.me != index(context_.node_of(request.origin))) {
     return progress::Outcome::refused;
   }
   const auto node = static_cast<std::uint32_t>(body.me);
   Home& home = homes_[lock.ordinal];
-  const Speaker from{Voice::rank, ground_.node_of(request.origin), request.origin};
+  const Speaker from{Voice::rank, context_.node_of(request.origin), request.origin};
   if (body.flag != 0) {
     take_back(lock, node, from);
     grant_next(lock, home, false, false);
@@ -208,7 +210,7 @@ progress::Outcome ReaderWriter::answer(const LockId& lock, const LockBody& body,
   if (free) shared ? want_shared(lock, node, from) : want_sole(lock, node, from);
   LockBody said = body;
   said.other = free ? 0 : 1;
-  ground_.answer(request, said, {});
+  context_.answer(request, said, {});
   return progress::Outcome::done;
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "locks/kinds/reader_writer_word.hpp"
 
 namespace grapnel::locks {

@@ -1,4 +1,4 @@
-// What a node knows of a reader_writer lock, in one word: who of its ranks is inside, who waits, what the home granted.
+// What a node knows of a reader_writer lock, in one word: its ranks inside, its waiters, what the home granted.
 //
 //   63       40 39 38 37 36 35 34 33 32 31          16 15           0
 //   | phase    |  |rc|ao|as| gr  |ww|wi|   waiting    |   readers   |
@@ -9,6 +9,7 @@
 //   as, ao   shared, sole access is asked for
 //
 // It changes by compare-and-swap of the whole (ReaderWriter::update). Threads: any; a view is a copy.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 //
 // The word, at home: holder   rank + 1 of the last one that got it; written by the server, to be named after a death
 //
-// The queue is the server's own memory, and only while somebody holds the lock or a payload is kept:
+// The queue is the server's own memory, and only while a rank holds the lock or a payload is kept:
 //
 //   holder, payload   [waiter: rank, token] [waiter] …
 //
@@ -12,24 +12,25 @@
 //   acquire             1 round trip         the same; the answer comes when it is granted
 //   release             1 one-way message    the same; the server then sends the grant: hand-off is 2 messages
 //
-// Ranks at the home go through their node's server like all others. Who spins where: a waiter waits for the answer in
-// its transport. Order: FIFO by arrival. One who gives up tells the server, and gets the answer to its
+// Ranks at the home go through their node's server like all others. Spinning: a waiter waits for the answer in
+// its transport. Order: FIFO by arrival. A waiter that gives up notifies the server, and gets the answer to its
 // first request: that it is out of the queue, or the grant that crossed. One round trip.
-// A holder that dies: the queue stands still; waiters see the death between sleeps, and the job ends. Ranks of the
-// home's node read the holder in the word; the home's server tells holder and queue. In a job of one node there is no
+// A holder that dies: the queue stops; waiters see the death between sleeps, and the job ends. Ranks of the
+// home's node read the holder in the word; the home's server reports holder and queue. In a job of one node there is no
 // server: `ticket` takes its place (factory.cpp).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <deque>
 #include <unordered_map>
 
-#include "locks/kinds/ground.hpp"
+#include "locks/kinds/lock_context.hpp"
 
 namespace grapnel::locks {
 
 class ServerQueue final : public Algorithm {
  public:
-  explicit ServerQueue(Ground& ground) : ground_(ground) {}
+  explicit ServerQueue(LockContext& ground) : context_(ground) {}
 
   bool take_now(const LockId&, bool) override { return false; }
   Status start(Acquisition& a) override;
@@ -58,7 +59,7 @@ class ServerQueue final : public Algorithm {
     std::deque<Waiter> waiters;
   };
 
-  /// What an answer's flag says.
+  /// An answer's flag.
   enum Flag : std::uint16_t { kFree, kHandedOver, kCancelled };
 
   Status ask(Acquisition& a, Verb verb);
@@ -66,7 +67,7 @@ class ServerQueue final : public Algorithm {
   bool cancel(const LockId& lock, Queue& queue, std::uint64_t rank);
   void set_holder(const LockId& lock, Queue& queue, Rank holder);
 
-  Ground& ground_;
+  LockContext& context_;
   std::unordered_map<std::size_t, Queue> queues_;  ///< by ordinal; the server's thread only
 };
 

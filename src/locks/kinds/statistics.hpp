@@ -1,4 +1,5 @@
 // What the locks of a set did, as one rank (and, where it leads its node, its server) saw it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>

@@ -11,19 +11,20 @@
 //   release at home     1 store               the same
 //           elsewhere   1 one-way message     the same
 //
-// Who spins where: nobody; between tries a rank sleeps for a pause that doubles from GRAPNEL_LOCK_BACKOFF_NS to
-// GRAPNEL_LOCK_BACKOFF_MOST_NS (or what the set's options say). A release wakes nobody: the next try finds it.
+// Spinning: none; between tries a rank sleeps for a pause that doubles from GRAPNEL_LOCK_BACKOFF_NS to
+// GRAPNEL_LOCK_BACKOFF_MOST_NS (or what the set's options say). A release wakes no rank: the next try finds it.
 // Order: none. A rank may starve in theory; the longest pause bounds how far it can fall behind in practice.
 // A holder that dies: the word names it; tries see the death between pauses, and the job ends.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "locks/kinds/ground.hpp"
+#include "locks/kinds/lock_context.hpp"
 
 namespace grapnel::locks {
 
 class TestAndSet final : public Algorithm {
  public:
-  explicit TestAndSet(Ground& ground) : ground_(ground) {}
+  explicit TestAndSet(LockContext& ground) : context_(ground) {}
 
   bool take_now(const LockId& lock, bool shared) override;
   Status start(Acquisition& a) override;
@@ -46,15 +47,15 @@ class TestAndSet final : public Algorithm {
   };
   enum Stage { kIdle, kAsked };
 
-  Words& words(const LockId& lock) { return ground_.memory.home<Words>(lock); }
-  /// 0, or who holds it.
+  Words& words(const LockId& lock) { return context_.memory.home<Words>(lock); }
+  /// 0, or the holder.
   std::uint32_t try_to_take(Words& words, Rank who);
   void free(Words& words, ByteView payload);
   Status try_once(Acquisition& a, std::uint64_t until_ns);
   void take_answer(Acquisition& a);
   void got_it(Acquisition& a, std::uint64_t last, Bytes payload);
 
-  Ground& ground_;
+  LockContext& context_;
 };
 
 }  // namespace grapnel::locks

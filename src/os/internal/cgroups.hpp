@@ -1,6 +1,7 @@
 // The control groups (cgroups) that limit this process: the folders where a controller's files stand.
 //
 // Every file is read below `root`, so that a test can lay out a machine of its own in a folder; "" is this machine.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

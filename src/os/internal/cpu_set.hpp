@@ -1,4 +1,5 @@
 // A set of processors of any size; the C library's fixed cpu_set_t ends at 1024.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <sched.h>

@@ -1,4 +1,5 @@
 // A point in time by which something must have happened, for the calls of this layer that wait on descriptors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <poll.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "os/internal/memory_limits.hpp"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ struct CgroupKind {
   CgroupVersion version;
   const char* limit_file;
   const char* usage_file;
-  std::string_view reclaimable_row;  // of memory.stat: page cache that goes first, so it does not stand in the way
+  std::string_view reclaimable_row;  // of memory.stat: page cache that is reclaimed first, so it takes nothing away
 };
 constexpr CgroupKind kKinds[] = {
     {CgroupVersion::v2, "memory.max", "memory.current", "inactive_file"},

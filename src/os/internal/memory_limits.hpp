@@ -1,6 +1,7 @@
 // How much memory may still be taken, from /proc/meminfo and the memory cgroups above a process.
 //
 // Every file is read below `root`, so that a test can lay out a machine of its own in a folder; "" is this machine.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

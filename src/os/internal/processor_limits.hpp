@@ -1,6 +1,7 @@
 // How many processors a process may keep busy, from the cgroups above it.
 //
 // Every file is read below `root`, so that a test can lay out a machine of its own in a folder; "" is this machine.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

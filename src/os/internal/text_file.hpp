@@ -1,4 +1,5 @@
 // Small files of /proc and /sys as text.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <fcntl.h>

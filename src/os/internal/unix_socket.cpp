@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "os/internal/unix_socket.hpp"
 
 #include <fmt/format.h>
@@ -36,8 +37,7 @@ Result<Descriptor> create_socket(int type) {
 }
 
 Result<Descriptor> create_bound_socket(int type, const std::string& name) {
-  const auto address = abstract_address(name);
-  if (!address) return address.status();
+  GRAPNEL_ASSIGN_OR_RETURN(const auto address, abstract_address(name));
   auto socket = create_socket(type);
   if (!socket) return socket.status();
   // Before the name exists, so that no datagram can arrive without its sender's credentials.
@@ -45,7 +45,7 @@ Result<Descriptor> create_bound_socket(int type, const std::string& name) {
   if (::setsockopt(socket->number(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) {
     return system_error("asking for the senders' credentials", errno);
   }
-  if (::bind(socket->number(), address->get(), address->bytes) != 0) {
+  if (::bind(socket->number(), address.get(), address.bytes) != 0) {
     if (errno == EADDRINUSE) return Status(Code::unavailable, "the name of a local socket is taken already");
     return system_error("naming a local socket", errno);
   }

@@ -1,4 +1,5 @@
 // What mailbox and stream share: sockets in the abstract namespace, and errno in words.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <sys/socket.h>

@@ -1,5 +1,6 @@
-// How a simulated run ends: finished, given up, or ended by somebody; what is reported of it, and what becomes of the
+// How a simulated run ends: finished, given up, or ended by a rank; what is reported of it, and what becomes of the
 // threads.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <cstdio>

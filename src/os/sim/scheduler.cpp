@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "os/sim/scheduler.hpp"
 
 #include <fmt/format.h>
@@ -76,7 +77,7 @@ void SimScheduler::thread_main(Task& me) {
   base::log_set_identity(fmt::format("{} seed={}", me.name, options_.seed));
   while (me.token.exchange(0, std::memory_order_acquire) == 0) futex_wait(me.token, 0, nullptr);
   me.body();
-  me.body = nullptr;  // what it captured goes while this thread still holds the token
+  me.body = nullptr;  // what it captured is freed while this thread still holds the token
   finish(me);
 }
 
@@ -195,7 +196,7 @@ void SimScheduler::wait_for_lock(const void* lock, unsigned attempt) {
   step(Step::wait);
   Task* me = self();
   me->lock = lock;
-  // Nobody tells when it is free. Longer and longer, so that a deadlock reaches the time limit and not the step limit.
+  // No wake-up when it is free. Longer and longer, so that a deadlock reaches the time limit and not the step limit.
   block(*me, clock_ns_ + (base::kMicrosecond_ns << std::min(attempt, 13U)));
   me->lock = nullptr;
 }
@@ -234,10 +235,10 @@ void SimScheduler::fire_timers() {
 
 SimScheduler::Task* SimScheduler::pick() { return runnable_[random_.below(runnable_.size())]; }
 
-// The next to run, after the clock jumped as far as it must; null when everybody has finished.
+// The next to run, after the clock jumped as far as it must; null when all have finished.
 SimScheduler::Task* SimScheduler::pick_or_advance() {
   while (runnable_.empty()) {
-    fire_timers();  // also forgets the timers of tasks that were woken or stopped meanwhile
+    fire_timers();  // also forgets the timers of tasks that were woken or stopped by now
     if (!runnable_.empty()) break;
     if (next_timer_ns_ == kNever) {
       const bool waiting = std::any_of(tasks_.begin(), tasks_.end(),

@@ -1,9 +1,9 @@
 // The simulated machine: threads that run one at a time under a seeded choice, and a virtual clock.
 //
 // Every thread is a real one, but only the holder of the token runs; a call of its Host is a yield point, where the
-// seeded generator decides who goes on. The same seed and the same program give the same run, switch by switch
-// (`SimOutcome::trace_hash`). In mode `free_running` there is no token: the hosts are the real machine, for the thread
-// sanitizer.
+// seeded generator decides which thread continues. The same seed and the same program give the same run, switch by
+// switch (`SimOutcome::trace_hash`). In mode `free_running` there is no token: the hosts are the real machine, for the
+// thread sanitizer.
 //
 // Invariants:
 //  1. Between `run` and its return, only the holder of the token touches the scheduler's state.
@@ -16,6 +16,7 @@
 // therefore link lock hooks (tests/sim/lock_hooks.cpp), which turn such a wait into `wait_for_lock`. Condition
 // variables and the like have no hook: code under simulation sleeps through its Host. A thread that blocks otherwise,
 // or computes without a Host call, is reported as `stuck`.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>
@@ -52,7 +53,7 @@ struct SimOptions {
 
 enum class SimEnding {
   finished,    ///< every thread that was not stopped has returned
-  deadlock,    ///< nobody can run and no timer is set
+  deadlock,    ///< no thread can run and no timer is set
   time_limit,  ///< `deadline_ns` has passed
   step_limit,  ///< `step_limit` has been reached
   ended,       ///< a thread called `end_world` (an abort of the job)
@@ -67,7 +68,7 @@ struct SimOutcome {
   std::uint64_t virtual_ns = 0;
   std::uint64_t steps = 0;
   std::uint64_t switches = 0;
-  std::uint64_t trace_hash = 0;  ///< of every step: who, what, when
+  std::uint64_t trace_hash = 0;  ///< of every step: thread, action, time
   bool ok() const { return ending == SimEnding::finished; }
 };
 

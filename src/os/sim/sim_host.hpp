@@ -1,4 +1,5 @@
-// One simulated process, as the runtime sees it: every call goes to the scheduler, or, free-running, to the machine.
+// One simulated process, as the runtime sees it: every call is the scheduler's, or, free-running, to the machine.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

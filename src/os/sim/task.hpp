@@ -1,4 +1,5 @@
 // A thread of the simulated world as its scheduler sees it, and how it waits for its turn.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <linux/futex.h>

@@ -1,4 +1,5 @@
 // A request as its handler sees it, inside the server.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "progress/server.hpp"

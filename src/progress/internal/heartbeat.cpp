@@ -67,9 +67,8 @@ std::string describe_unanswered(const launch::Launch& launch, const std::string&
 Result<std::unique_ptr<Metronome>> Metronome::start(os::Host& host, const std::vector<int>& cpus,
                                                     std::uint64_t period_ns, std::function<void()> beat) {
   auto metronome = std::unique_ptr<Metronome>(new Metronome(host, period_ns, std::move(beat)));
-  auto thread = host.start("grapnel-heart", cpus, [self = metronome.get()] { self->run(); });
-  if (!thread) return thread.status();
-  metronome->thread_ = std::move(*thread);
+  GRAPNEL_ASSIGN_OR_RETURN(auto thread, host.start("grapnel-heart", cpus, [self = metronome.get()] { self->run(); }));
+  metronome->thread_ = std::move(thread);
   return metronome;
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "progress/internal/server_links.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +16,7 @@
 namespace grapnel::progress {
 namespace {
 
-constexpr std::uint64_t kLongest_ns = base::kSecond_ns / 10;  // a send that was interrupted says nothing
+constexpr std::uint64_t kLongest_ns = base::kSecond_ns / 10;  // a send that was interrupted proves nothing
 
 }  // namespace
 
@@ -46,7 +47,8 @@ void ServerLinks::add_to(HandlerTable& handlers) {
     if (node >= links_.size()) return Outcome::refused;  // ranks have no link: the difference wraps
     Link& link = links_[node];
     const auto told = static_cast<std::uint32_t>(request.body_as<std::uint64_t>());
-    // More than was sent nobody of ours says. It counts as all that was: a wrong number must not stop the link.
+    // No server of ours acknowledges more than was sent. It counts as all that was: a wrong number must not stop the
+    // link.
     const bool sound = told - link.acknowledged <= link.sent - link.acknowledged;
     link.acknowledged = sound ? told : link.sent;
     return sound ? Outcome::done : Outcome::refused;
@@ -163,7 +165,7 @@ void ServerLinks::send(Link& link, Letter letter) {
   if (sent && *sent == transport::Sent::pending) static_cast<void>(payload.release());
   const auto cost_ns = static_cast<std::uint32_t>(std::min<std::uint64_t>(host_->now_ns() - begin_ns, kLongest_ns));
   message_cost_ns_ = message_cost_ns_ == 0 ? cost_ns : (7 * message_cost_ns_ + cost_ns) / 8;
-  // The connection is gone, which ends the job: who has died is found by the launch layer, else `move` does it.
+  // The connection is gone, which ends the job: the dead rank is found by the launch layer, else `move` does it.
   if (!sent) base::log_debug("a message to another server could not be sent: {}", sent.status().to_string());
 }
 

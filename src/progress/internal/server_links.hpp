@@ -6,8 +6,8 @@
 //
 // Invariants:
 //  1. Messages to one node arrive in the order posted.
-//  2. Nobody waits: a post returns at once, and a message that waits for credits needs nothing but the other server,
-//     which acknowledges in its own loop, whatever its clients do. So no cycle of waiting goes through here.
+//  2. No handler waits: a post returns at once, and a message that waits for credits needs nothing but the other
+//     server, which acknowledges in its own loop, whatever its clients do. So no cycle of waiting contains a link.
 //  3. Unacknowledged messages per pair ≤ kCredits; acknowledgements take no credit, and one is sent per kCredits/2
 //     messages, so of those two at most are under way.
 //
@@ -20,6 +20,7 @@
 // counts as a beat. Time is counted in beats of this process, so that a stop of the whole job suspends it.
 //
 // Threads: the server's, except `tick`, `leave` and `heartbeats`.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>
@@ -53,7 +54,7 @@ struct ServerDescription {
 class ServerLinks {
  public:
   static constexpr std::uint32_t kCredits = 256;
-  /// The launch layer names who has died in half of it; and a server goes only when all are about to be stopped.
+  /// The launch layer names the dead rank in half of it; and a server ends only when all are about to be stopped.
   static constexpr std::uint64_t kGrace_ns = 6 * base::kSecond_ns;
   /// Beats without a sign of a neighbour after which it is lost: not so few that a server which gets no processor for
   /// some seconds is taken for dead, not so many that all is not over within ten periods.
@@ -92,7 +93,7 @@ class ServerLinks {
   /// A message of that node's server has been executed here.
   void count_handled(NodeId from);
 
-  /// A connection broke. What was on its way is lost and somebody waits for it, so where this server is not stopped
+  /// A connection broke. What was on its way is lost and a rank waits for it, so where this server is not stopped
   /// within kGrace_ns, or half as much more where the other server should have done it, `move` ends the job.
   void lost(transport::EndpointId endpoint, const Status& why);
 

@@ -1,5 +1,6 @@
 // Accumulate into this node's memory, stripe by stripe; used by local ranks (which wait) and the server (which does
 // not).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>
@@ -52,7 +53,7 @@ inline Status accumulate_waiting(StripeHolder& holder, ElementType type, const v
   return {};
 }
 
-/// Adds from `done` on until all is done (true) or a stripe is taken (false); `done` says how far it came.
+/// Adds from `done` on until all is done (true) or a stripe is taken (false); `done` is how far it got.
 inline bool try_accumulate(StripeHolder& holder, const Arithmetic& arithmetic, std::byte* target,
                            const std::byte* source, std::size_t bytes, std::uint64_t& done) {
   const std::size_t element = element_bytes(arithmetic.type);

@@ -2,8 +2,9 @@
 //
 // A put and a fence cost two messages and an answer: the put, the fence's question, its answer. A put that asks by
 // itself saves the question, which is a third of the time of an 8-byte put and fence; where no fence follows it costs
-// an answer that nobody needed. Programs do the same thing again and again, so each node's last interval between fences
-// predicts the next: few writes then, few writes now.
+// an answer that was not needed. Programs do the same thing again and again, so each node's last interval between
+// fences predicts the next: few writes then, few writes now.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rma/internal/native.hpp"
 
 #include <algorithm>
@@ -8,9 +9,8 @@ Result<const transport::RemoteKey*> NativePath::key_of(transport::EndpointId end
                                                        const segment::RemoteRegion& region) {
   auto& key = keys_[region.id];
   if (!key) {
-    auto imported = client_.worker().import_key(endpoint, region.key);
-    if (!imported) return imported.status();
-    key = std::move(*imported);
+    GRAPNEL_ASSIGN_OR_RETURN(auto imported, client_.worker().import_key(endpoint, region.key));
+    key = std::move(imported);
   }
   return key.get();
 }
@@ -19,8 +19,7 @@ template <typename Send>
 Status NativePath::run(NodeId node, Operation& operation, const segment::RemoteRegion& region, Send send) {
   const auto endpoint = client_.endpoint(node);
   if (!endpoint) return endpoint.status();
-  const auto key = key_of(*endpoint, region);
-  if (!key) return key.status();
+  GRAPNEL_ASSIGN_OR_RETURN(const auto key, key_of(*endpoint, region));
   const transport::Completion completion{[](void* context, const Status& outcome) {
                                            auto& whose = *static_cast<Operation*>(context);
                                            --whose.pending;
@@ -28,7 +27,7 @@ Status NativePath::run(NodeId node, Operation& operation, const segment::RemoteR
                                          },
                                          &operation};
   ++operation.pending;
-  const auto sent = send(*endpoint, **key, completion);
+  const auto sent = send(*endpoint, *key, completion);
   if (!sent || *sent == transport::Sent::done) --operation.pending;
   return sent.status();
 }

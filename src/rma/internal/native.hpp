@@ -4,6 +4,7 @@
 // node went, and completes them before an operation takes another way. A native put is complete at the target after a
 // flush of its endpoint. Needs the client's Guard.
 // Source: armci-multiprotocol, section 2 (choosing between active messages and remote memory copies).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
@@ -42,7 +43,7 @@ class NativePath {
   Status flush(NodeId node) { return flush({&node, 1}); }
   Status flush(std::span<const NodeId> nodes);
 
-  /// Segments are about to be freed: every key goes, and is imported again at its next use.
+  /// Segments are about to be freed: every key is dropped, and imported again at its next use.
   void forget_keys() { keys_.clear(); }
 
  private:

@@ -1,4 +1,5 @@
 // What a caller waits for: how many parts of its operation are still under way, and which node they went to.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>
@@ -54,7 +55,7 @@ class HandleTable {
   static bool aggregates(const Handle& handle) { return handle.aggregates_; }
   /// The handle is as new; its number may be used again.
   void release(Handle& handle);
-  /// All operations behind handles; others may be added meanwhile, and are met too.
+  /// All operations behind handles; others may be added in between, and are met too.
   template <typename Visit>
   void for_each(Visit visit) {
     for (std::size_t slot = 0; slot < slots_.size(); ++slot) visit(slots_[slot].operation);

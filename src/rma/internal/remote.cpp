@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rma/internal/remote.hpp"
 
 #include <fmt/format.h>
@@ -40,7 +41,7 @@ static_assert((RunWriter::kMostGapBytes + 1) * 64 * base::kKiB <= transport::kMa
 
 Status RemotePath::send_plain(NodeId node, Operation& operation, progress::HandlerId handler, ByteView body,
                               ByteView data, const progress::OnReply& acknowledged) {
-  progress::Order order;
+  progress::OutgoingRequest order;
   order.handler = handler;
   order.body = body;
   order.payload = data;
@@ -123,7 +124,7 @@ Status RemotePath::put_signal(NodeId node, Operation& operation, std::uint64_t a
 }
 
 Result<progress::Client::Answer> RemotePath::ask(NodeId node, progress::HandlerId handler, ByteView body) {
-  progress::Order order;
+  progress::OutgoingRequest order;
   order.handler = handler;
   order.body = body;
   return client_.ask(node, order);
@@ -141,13 +142,12 @@ Result<std::int64_t> RemotePath::rmw(NodeId node, const RmwBody& body) {
 
 Result<std::uint64_t> RemotePath::locate(NodeId node, std::uint64_t address) {
   const LocateBody body{address};
-  const auto answer = ask(node, kLocateHandler, base::bytes_of(body));
-  if (!answer) return answer.status();
-  return static_cast<std::uint64_t>(answer->value);
+  GRAPNEL_ASSIGN_OR_RETURN(const auto answer, ask(node, kLocateHandler, base::bytes_of(body)));
+  return static_cast<std::uint64_t>(answer.value);
 }
 
 Status RemotePath::send_get(NodeId node, progress::HandlerId handler, ByteView body, PendingGet* get) {
-  progress::Order order;
+  progress::OutgoingRequest order;
   order.handler = handler;
   order.body = body;
   order.reply_bytes = get->bytes;
@@ -174,7 +174,7 @@ void RemotePath::reply_arrived(void* context, const progress::Reply& reply) {
     }
   }
   get.pieces.clear();
-  --get.operation->pending;  // last: who sees it may use the data
+  --get.operation->pending;  // last: a thread that sees it may use the data
   get.path->free_gets_.push_back(&get);
 }
 
@@ -213,7 +213,7 @@ void RemotePath::packed_left(void* context, const Status& outcome) {
 
 Status RemotePath::send_packed(NodeId node, progress::HandlerId handler, ByteView body, PackedSend* packed,
                                const progress::OnReply& acknowledged) {
-  progress::Order order;
+  progress::OutgoingRequest order;
   order.handler = handler;
   order.body = body;
   order.payload = packed->buffer;

@@ -2,6 +2,7 @@
 //
 // Everything here needs the client's Guard. Buffers that a message still reads are kept until it has left; local memory
 // of the caller must stay untouched until the operation's `pending` is 0.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>
@@ -22,7 +23,7 @@ class RemotePath {
  public:
   RemotePath(progress::Client& client, std::size_t chunk_bytes);
 
-  /// `acknowledged` (may be empty) is told when the last message is applied, or refused.
+  /// `acknowledged` (may be empty) is called when the last message is applied, or refused.
   Status put(NodeId node, Operation& operation, std::uint64_t address, ByteView data,
              const progress::OnReply& acknowledged);
   Status put_bulk(NodeId node, Operation& operation, std::uint64_t address, ByteView data,
@@ -37,7 +38,7 @@ class RemotePath {
                     const progress::OnReply& acknowledged);
 
   /// Shapes of equal total size; `body` holds the remote side and the arithmetic. `signal` (may be null, puts only)
-  /// goes with the last message.
+  /// is sent with the last message.
   Status send_strided(NodeId node, Operation& operation, OperationKind kind, const StridedBody& body, const void* local,
                       const Strided& local_shape, const progress::OnReply& acknowledged,
                       const Signal* signal = nullptr);

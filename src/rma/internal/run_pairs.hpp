@@ -1,4 +1,5 @@
 // The rows of a transfer between two strided shapes, one by one.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "rma/kernels/strided.hpp"

@@ -11,6 +11,7 @@
 //     one byte each, and of those only the first one has a length.
 //  2. The reader takes nothing for granted: what is cut off, longer than needed or empty is refused, and what it does
 //     read may be any address and any length.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>
@@ -46,7 +47,7 @@ class RunWriter {
   }
   /// Of an address that it reaches; less than 2 MiB long, not empty.
   void add(const VectorRun& run) {
-    // write_varint may write more than it uses: the length's last byte comes this far.
+    // write_varint may write more than it uses: the length's last byte reaches this far.
     constexpr std::size_t kRoom = kMostGapBytes + base::kMostVarintBytes;
     if (buffer_.size() - used_ < kRoom) [[unlikely]]
       buffer_.resize(2 * buffer_.size() + 1024);

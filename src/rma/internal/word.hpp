@@ -1,5 +1,6 @@
 // A read-modify-write on a word of this process's memory. Local ranks and the server, for remote ranks, use these same
 // instructions: the word is CPU-atomic.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>
@@ -32,7 +33,7 @@ inline std::int64_t apply_rmw(RmwOperation operation, void* address, std::size_t
                           : apply_to_word<std::int64_t>(operation, address, operand, expected);
 }
 
-/// Sets the word of a signal. Release: who reads the value (acquire) sees the data that was written before.
+/// Sets the word of a signal. Release: a rank that reads the value (acquire) sees the data that was written before.
 inline void set_signal(void* address, std::int32_t value) {
   std::atomic_ref<std::int32_t>(*static_cast<std::int32_t*>(address)).store(value, std::memory_order_release);
 }

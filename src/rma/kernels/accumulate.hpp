@@ -8,6 +8,7 @@
 //  3. A scale of exactly 1 adds without multiplying. It differs from multiplying only for complex numbers that hold an
 //     infinity or a NaN, where 1+0i times them would make a NaN of the other part.
 //  Complex products are (ac − bd, ad + bc), as BLAS does them, without C's rules for infinities.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

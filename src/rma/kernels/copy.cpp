@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rma/kernels/copy.hpp"
 
 #include <algorithm>
@@ -108,8 +109,8 @@ constexpr std::array kMethods{CopyMethods{"portable", portable::copy, portable::
 #endif
 
 // Measured, where both sides of a copy pass through the cache. Intel's servers: 5/8 of the share of the second level,
-// 1.25 MiB of 2; the third is far, and in a virtual machine its size says nothing. Zen 4 and 5: 3/4 of the share of the
-// third, 12 MiB of 16. The lower bound guards against machines that misreport their cache.
+// 1.25 MiB of 2; the third is far, and in a virtual machine its size means nothing. Zen 4 and 5: 3/4 of the share of
+// the third, 12 MiB of 16. The lower bound guards against machines that misreport their cache.
 std::size_t choose_nontemporal_from() {
   if (vectors_here() == VectorSet::avx512) return std::max(second_cache_share_bytes() / 8 * 5, base::kMiB / 2);
   return std::max(last_cache_share_bytes() / 4 * 3, 2 * base::kMiB);

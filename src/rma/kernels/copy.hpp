@@ -1,4 +1,5 @@
-// The copy of the shared-memory path: the fastest one for the size and alignment (docs/kernels.md says which and why).
+// The copy of the shared-memory path: the fastest one for the size and alignment (docs/kernels.md has the choice and
+// the reasons).
 //
 // Threads: any. Invariants:
 //  1. A copy of exactly 1, 2, 4 or 8 bytes is one load and one store of that width. Where the destination is aligned to
@@ -9,6 +10,7 @@
 //     copies end with a store fence.
 //  4. `rep movsb` is used on Zen 5 only: other processors fall to a thirtieth of the bandwidth where (destination −
 //     source) mod 4096 is small (the trap of glibc 2.36's memcpy).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>
@@ -52,7 +54,7 @@ template <typename Word>
 inline void copy_word(void* destination, const void* source) {
   using Anywhere [[gnu::aligned(1), gnu::may_alias]] = Word;
 #if defined(GRAPNEL_COPY_ATOMIC_WORDS)
-  // The thread sanitizer has to be told what the processor does anyway. Partner: whoever polls or updates the word.
+  // The thread sanitizer needs what the processor does anyway. Partner: the thread that polls or updates the word.
   if ((reinterpret_cast<std::uintptr_t>(destination) | reinterpret_cast<std::uintptr_t>(source)) % sizeof(Word) == 0) {
     const Word word = __atomic_load_n(static_cast<const Word*>(source), __ATOMIC_RELAXED);
     __atomic_store_n(static_cast<Word*>(destination), word, __ATOMIC_RELAXED);

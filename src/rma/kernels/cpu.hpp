@@ -5,7 +5,8 @@
 //
 // The loops are written once, in the *_loops.inc files, and compiled once per target: the including file opens a
 // namespace, defines GRAPNEL_TARGET and GRAPNEL_VECTOR_BYTES, and includes them. They are not compiled with a -mavx2 of
-// their own: inline functions of the headers would come along, and the linker could keep those for everybody.
+// their own: inline functions of the headers would be compiled with it, and the linker could keep those for all.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "grapnel/shape.hpp"
 
 #include <fmt/format.h>
@@ -18,7 +19,7 @@ Status validate(const Strided& shape) {
     if (shape.count[level] < 0) return bad(fmt::format("shape: count[{}] is {}", level, shape.count[level]));
     empty = empty || shape.count[level] == 0;
   }
-  if (empty) return {};  // touches nothing, whatever the rest says
+  if (empty) return {};  // touches nothing, whatever the rest is
   std::int64_t total = shape.count[0], low = 0, high = shape.count[0];
   for (int level = 0; level < shape.levels; ++level) {
     const std::int64_t count = shape.count[level + 1], stride = shape.stride[level];

@@ -4,8 +4,9 @@
 // byte, also inside a row. All shapes are valid (grapnel::validate) and the ranges lie inside them: who takes shapes
 // from elsewhere checks first.
 //
-// Threads: any. Rows of 1, 2, 4 and 8 bytes are single stores, as copy.hpp says, as long as they are not cut.
+// Threads: any. Rows of 1, 2, 4 and 8 bytes are single stores, as in copy.hpp, as long as they are not cut.
 // Cost: no allocation; rows of one size are handed to one loop, so that a row costs no call.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>
@@ -36,7 +37,7 @@ class Walk {
   explicit Walk(const std::array<const Strided*, kSides>& shapes);
 
   /// Calls on_rows(offsets, strides, row_bytes, rows) for `rows` equal rows, the first at `offsets` and each next one
-  /// `strides` further, until the range [first, first+bytes) is done. A row that the range cuts comes alone.
+  /// `strides` further, until the range [first, first+bytes) is done. A row that the range cuts is a call of its own.
   template <typename OnRows>
   void run(std::int64_t first, std::int64_t bytes, OnRows&& on_rows);
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/internal/rank_reports.hpp"
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "locks/lock_set.hpp"
 #include "runtime/implementation.hpp"
 #include "runtime/internal/signal_reports.hpp"
+#include "runtime/settings.hpp"
 
 namespace grapnel::runtime {
 namespace {
@@ -20,8 +22,8 @@ constexpr std::size_t kMostLocks = 32, kMostNodes = 64, kMostRuns = 256;
 // others.
 constexpr std::uint64_t kApart_ns = 5 * base::kMillisecond_ns;
 constexpr std::uint64_t kMostApart = 400;
-// A rank that is between two sleeps of a wait is looked at again.
-constexpr int kLooks = 80;
+// A record that is being written is read again.
+constexpr int kLooks = 8;
 constexpr timespec kBetweenLooks{0, 400'000};
 
 Runs ranks_on_machine(const launch::Launch& launch) {
@@ -42,9 +44,9 @@ Runs ranks_on_machine(const launch::Launch& launch) {
 }  // namespace
 
 RankReports::RankReports(const Runtime::Implementation& runtime)
-    : runtime_(runtime), call_since_ns_(runtime.host->now_ns()) {
+    : runtime_(runtime), settings_(runtime.config.get<Settings>()), call_since_ns_(runtime.host->now_ns()) {
   use_hooks();
-  open_signal_reports(runtime.config, runtime.launch->status_socket(), index(runtime.launch->rank()));
+  open_signal_reports(settings_, runtime.launch->status_socket(), index(runtime.launch->rank()));
 }
 
 RankReports::~RankReports() {
@@ -66,7 +68,7 @@ void RankReports::use_hooks() {
     return status().encode();
   };
   hooks.report = [this] { report(false); };
-  if (runtime_.config.watchdog_s > 0) hooks.look = [this] { return look_for_a_long_wait(); };
+  if (settings_.watchdog_s > 0) hooks.look = [this] { return look_for_a_long_wait(); };
   runtime_.launch->use_status(std::move(hooks));
 }
 
@@ -95,12 +97,10 @@ RankStatus RankReports::status() const {
 
 void RankReports::add_wait(RankStatus& mine) const {
   std::vector<progress::WaitReport> waits;
-  std::uint64_t now_ns = 0;
   for (int look = 0; look < kLooks; ++look) {
-    bool again = false;
-    now_ns = runtime_.host->now_ns();
-    waits = runtime_.waiting->records().read(now_ns, again);
-    if (!again) break;
+    bool being_written = false;
+    waits = runtime_.waiting->records().read(being_written);
+    if (!being_written) break;
     ::nanosleep(&kBetweenLooks, nullptr);
   }
   mine.waiting_threads = static_cast<std::uint32_t>(waits.size());
@@ -111,6 +111,7 @@ void RankReports::add_wait(RankStatus& mine) const {
   std::copy(longest.what.begin(), longest.what.end(), mine.what);
   mine.members = longest.members;
   mine.more_members = longest.more_members;
+  const std::uint64_t now_ns = runtime_.host->now_ns();
   mine.waited_ns = now_ns > longest.since_ns ? now_ns - longest.since_ns : 0;
 }
 
@@ -138,8 +139,8 @@ void RankReports::add_layers(RankStatus& mine) const {
 
 // One report covers every wait that has begun by then, in all ranks of this machine.
 int RankReports::look_for_a_long_wait() {
-  const std::uint64_t limit_ns = runtime_.config.watchdog_s * base::kSecond_ns;
-  const int pause_ms = static_cast<int>(std::clamp<std::uint64_t>(runtime_.config.watchdog_s * 1000 / 10, 50, 1000));
+  const std::uint64_t limit_ns = settings_.watchdog_s * base::kSecond_ns;
+  const int pause_ms = static_cast<int>(std::clamp<std::uint64_t>(settings_.watchdog_s * 1000 / 10, 50, 1000));
   const RankStatus mine = status();
   const std::uint64_t now_ns = runtime_.host->now_ns();
   const std::uint64_t since_ns = now_ns - mine.waited_ns;
@@ -176,7 +177,7 @@ void RankReports::report(bool cover) {
   // that one answered this rank.
   runtime_.launch->serve_status();
   if (cover && lower_rank_reports_) return;
-  const std::string why = cover ? fmt::format("rank {} has waited for more than {} s", rank, runtime_.config.watchdog_s)
+  const std::string why = cover ? fmt::format("rank {} has waited for more than {} s", rank, settings_.watchdog_s)
                                 : fmt::format("rank {} was asked by a signal", rank);
   (void)base::write_all(STDERR_FILENO, fmt::format("{}grapnel: {}; {}", base::log_stamp(), why, describe(answers)));
 }

@@ -2,6 +2,7 @@
 // GRAPNEL_WATCHDOG_S, after GRAPNEL_STATUS_SIGNAL, and with GRAPNEL_BACKTRACE=1 of a crash.
 //
 // Threads: `phase`, construction and destruction: the rank's; the rest runs in the watcher thread.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>
@@ -9,6 +10,7 @@
 
 #include "grapnel/runtime.hpp"
 #include "runtime/job_status.hpp"
+#include "runtime/settings.hpp"
 
 namespace grapnel::runtime {
 
@@ -33,6 +35,7 @@ class RankReports {
   void report(bool cover);
 
   const Runtime::Implementation& runtime_;
+  const Settings settings_;
   std::atomic<const char*> call_{"start"};
   std::atomic<std::uint64_t> call_since_ns_;
   // The watcher's:

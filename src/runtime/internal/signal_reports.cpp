@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/internal/signal_reports.hpp"
 
 #include <execinfo.h>
@@ -89,11 +90,11 @@ void open_backtrace(std::size_t rank) {
 
 }  // namespace
 
-void open_signal_reports(const base::Config& config, const launch::StatusSocket* socket, std::size_t rank) {
-  if (config.backtrace) open_backtrace(rank);
-  if (config.status_signal.empty() || socket == nullptr) return;
+void open_signal_reports(const Settings& settings, const launch::StatusSocket* socket, std::size_t rank) {
+  if (settings.backtrace) open_backtrace(rank);
+  if (settings.status_signal == 0 || socket == nullptr) return;
   asked.store(socket);
-  status_signal = config.status_signal == "USR1" ? SIGUSR1 : SIGUSR2;
+  status_signal = settings.status_signal;
   set(status_signal, on_status_signal, SA_RESTART);
 }
 

@@ -1,6 +1,8 @@
-// What every member of a group works out alike from everybody's requests: who lies where, and whether there is room.
+// What every member of a group works out in the same way from all requests: the places of the parts, and whether there
+// is room.
 //
 // A pure function of what was exchanged, so all members come to the same plan or the same refusal without asking again.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>
@@ -23,7 +25,7 @@ struct PartRequest {
 /// A node's range: the parts of its members one behind the other, each at a page.
 struct NodeShare {
   NodeId node{};
-  std::size_t first = 0;  ///< group index of the node's lowest member, who claims the range and gives it back
+  std::size_t first = 0;  ///< group index of the node's lowest member, which claims the range and gives it back
   std::size_t bytes = 0;  ///< of the range; 0: there is none
 };
 

@@ -1,4 +1,5 @@
 // What a rank remembers of an allocation until it is freed.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

@@ -1,11 +1,13 @@
 // The lock between a server's handlers that work on segments (shared: a Pin) and the ranks that withdraw one.
 //
-// It lies in the node's memory: whoever withdraws a segment is a rank of its group, and the server's process may be
-// another. One who waits to withdraw keeps new pins out, so that a busy server cannot starve it; hence a thread holds
-// one Pin at a time. Waits go through the Host and end when the job does: what a death leaves behind needs no order.
+// It lies in the node's memory: a segment is withdrawn by a rank of its group, and the server's process may be
+// another. A rank that waits to withdraw keeps new pins out, so that a busy server cannot starve it; hence a thread
+// holds one Pin at a time. Waits go through the Host and end when the job does: what a death leaves behind needs no
+// order.
 //
 // state:  bit 31        someone waits to withdraw, or does it
 //         bits 0 … 30   pins held
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>
@@ -25,7 +27,7 @@ class PinLock {
   PinLock(const PinLock&) = delete;
   PinLock& operator=(const PinLock&) = delete;
 
-  /// Cost: one atomic addition when nobody withdraws. Acquire: pairs with the release in `unlock`.
+  /// Cost: one atomic addition when no rank withdraws. Acquire: pairs with the release in `unlock`.
   void lock_shared() {
     while ((state_.fetch_add(1, std::memory_order_acquire) & kWithdrawing) != 0) [[unlikely]] {
         unlock_shared();
@@ -41,7 +43,7 @@ class PinLock {
       host_.wake(state_);
   }
 
-  /// Returns when the last pin taken before is gone; pins asked for later wait, and so does who withdraws next.
+  /// Returns when the last pin taken before is gone; pins asked for later wait, and so does the next to withdraw.
   void lock() {
     while ((state_.fetch_or(kWithdrawing, std::memory_order_acquire) & kWithdrawing) != 0) {
       if (!wait_while([](std::uint32_t state) { return (state & kWithdrawing) != 0; })) return;

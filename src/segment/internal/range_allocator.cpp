@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "segment/internal/range_allocator.hpp"
 
 #include <fmt/format.h>
@@ -16,13 +17,6 @@ namespace {
 constexpr std::size_t kMaxGranules = std::size_t{1} << 24;
 constexpr std::size_t kBitsPerWord = 64;
 constexpr std::uint64_t kAllBits = ~std::uint64_t{0};
-
-constexpr int kSpins = 200;  // about the time that a holder needs; then the waiter sleeps
-constexpr std::uint64_t kSleep_ns = 100 * base::kMillisecond_ns;
-
-constexpr std::uint32_t kFree = 0;
-constexpr std::uint32_t kHeld = 1;
-constexpr std::uint32_t kHeldWithSleepers = 2;
 
 std::size_t granule_for(std::size_t pool_bytes) {
   std::size_t granule = os::kPoolGranuleBytes;
@@ -84,54 +78,19 @@ class Bitmap {
 
 }  // namespace
 
-class RangeAllocator::Guard {
- public:
-  static Result<Guard> take(RangeAllocator& owner) {
-    GRAPNEL_TRY(lock(owner));
-    return Guard(owner);
-  }
-  Guard(Guard&& other) noexcept : owner_(std::exchange(other.owner_, nullptr)) {}
-  Guard& operator=(Guard&&) = delete;
-  ~Guard() {
-    // Release: pairs with the acquires in `lock`.
-    if (owner_ != nullptr && owner_->shared_.lock.exchange(kFree, std::memory_order_release) == kHeldWithSleepers) {
-      owner_->host_.wake(owner_->shared_.lock);
-    }
-  }
-
- private:
-  explicit Guard(RangeAllocator& owner) : owner_(&owner) {}
-
-  static Status lock(RangeAllocator& owner) {
-    os::Word& word = owner.shared_.lock;
-    for (int spin = 0; spin < kSpins; ++spin) {
-      std::uint32_t expected = kFree;
-      if (word.compare_exchange_strong(expected, kHeld, std::memory_order_acquire, std::memory_order_relaxed))
-        return {};
-      owner.host_.relax();
-    }
-    while (word.exchange(kHeldWithSleepers, std::memory_order_acquire) != kFree) {
-      GRAPNEL_TRY(owner.launch_.health());
-      owner.host_.wait(word, kHeldWithSleepers, kSleep_ns);
-    }
-    return {};
-  }
-
-  RangeAllocator* owner_;
-};
+std::size_t RangeAllocator::node_memory_bytes() { return sizeof(Shared) + kMaxGranules / 8; }
 
 RangeAllocator::RangeAllocator(launch::Launch& launch, os::Host& host)
-    : launch_(launch),
-      host_(host),
-      granule_bytes_(granule_for(launch.pool().bytes())),
+    : granule_bytes_(granule_for(launch.pool().bytes())),
       granules_(launch.pool().bytes() / granule_bytes_),
       shared_(launch.node_memory().carve<Shared>(1).front()),
-      words_(launch.node_memory().carve<std::uint64_t>(base::divide_up(granules_, kBitsPerWord))) {}
+      words_(launch.node_memory().carve<std::uint64_t>(base::divide_up(granules_, kBitsPerWord))),
+      mutex_(launch, host, shared_.lock) {}
 
 Result<std::size_t> RangeAllocator::allocate(std::size_t bytes) {
   GRAPNEL_CHECK(bytes > 0, "an empty range");
   const std::size_t count = base::divide_up(bytes, granule_bytes_);
-  const auto guard = Guard::take(*this);
+  const auto guard = mutex_.lock();
   if (!guard) return guard.status();
   Bitmap bitmap(words_);
   const std::size_t cursor = shared_.cursor < granules_ ? shared_.cursor : 0;
@@ -152,7 +111,7 @@ Result<std::size_t> RangeAllocator::allocate(std::size_t bytes) {
 Status RangeAllocator::free(std::size_t offset, std::size_t bytes) {
   const std::size_t first = offset / granule_bytes_;
   const std::size_t count = base::divide_up(bytes, granule_bytes_);
-  const auto guard = Guard::take(*this);
+  const auto guard = mutex_.lock();
   if (!guard) return guard.status();
   Bitmap bitmap(words_);
   GRAPNEL_CHECK(offset % granule_bytes_ == 0 && first + count <= granules_ &&

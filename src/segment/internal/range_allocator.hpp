@@ -4,13 +4,14 @@
 //  1. Bit g is set exactly while granule g belongs to a range that `allocate` gave and `free` has not got back.
 //  2. The bitmap and the cursor change only under the lock word.
 //
-// Next fit: the search goes on behind the range given last, and wraps once. Addresses are therefore used again late, so
-// that a use after free spoils nobody's data for a while.
+// Next fit: the search continues behind the range given last, and wraps once. Addresses are therefore used again late,
+// so that a use after free spoils no data for a while.
 //
 // The lock word (Drepper, "Futexes are tricky", third mutex): 0 free, 1 held, 2 held and someone may sleep. A holder
 // that dies ends the job; a waiter looks at the job's health while it sleeps.
 //
 // Threads: any, in any rank of the node.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>
@@ -19,12 +20,16 @@
 
 #include "grapnel/status.hpp"
 #include "launch/launch.hpp"
+#include "launch/node_mutex.hpp"
 #include "os/host.hpp"
 
 namespace grapnel::segment {
 
 class RangeAllocator {
  public:
+  /// Of the longest pool.
+  static std::size_t node_memory_bytes();
+
   /// Carves its words out of the node's memory: every rank of a node constructs it at the same place in the order.
   RangeAllocator(launch::Launch& launch, os::Host& host);
 
@@ -43,14 +48,12 @@ class RangeAllocator {
     os::Word lock;
     std::uint64_t cursor;  ///< the granule behind the range given last
   };
-  class Guard;
 
-  launch::Launch& launch_;
-  os::Host& host_;
   std::size_t granule_bytes_;
   std::size_t granules_;
   Shared& shared_;
   std::span<std::uint64_t> words_;
+  launch::NodeMutex mutex_;
 };
 
 }  // namespace grapnel::segment

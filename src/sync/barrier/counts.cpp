@@ -1,8 +1,9 @@
-// How every node learns how many writes it is to have applied: by reduce-scatter (exchange), or told by all (direct).
+// How every node learns how many writes it is to have applied: by reduce-scatter (exchange), or sent by all (direct).
+// SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 #include <utility>
 
-#include "sync/barrier/meeting.hpp"
+#include "sync/barrier/instance.hpp"
 
 namespace grapnel::sync {
 namespace {
@@ -15,12 +16,12 @@ std::uint64_t number_at(ByteView numbers, std::size_t place) {
 
 }  // namespace
 
-void Meeting::add_numbers(std::span<std::uint64_t> sums, ByteView numbers) {
+void BarrierInstance::add_numbers(std::span<std::uint64_t> sums, ByteView numbers) {
   const std::size_t count = numbers.size() / sizeof(std::uint64_t);  // no more than there are sums: `find` looked
   for (std::size_t i = 0; i < count; ++i) sums[i] += number_at(numbers, i);
 }
 
-bool Meeting::exchange_counts() {
+bool BarrierInstance::exchange_counts() {
   for (; round_ < roster_->distances.size(); ++round_) {
     const std::uint32_t distance = roster_->distances[round_];
     const std::span<std::uint64_t> leaving(writes_.data() + distance, writes_.size() - distance);
@@ -37,7 +38,7 @@ bool Meeting::exchange_counts() {
   return true;
 }
 
-bool Meeting::tell_counts() {
+bool BarrierInstance::tell_counts() {
   const std::uint32_t nodes = roster_->size();
   if (!std::exchange(sent_, true)) {
     for (std::uint32_t distance = 1; distance < nodes; ++distance) {

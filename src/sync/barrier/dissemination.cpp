@@ -1,13 +1,14 @@
 // The dissemination: a barrier between nodes that sums up what they carry. See schedule.hpp.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <utility>
 
-#include "sync/barrier/meeting.hpp"
+#include "sync/barrier/instance.hpp"
 
 namespace grapnel::sync {
 
-bool Meeting::disseminate() {
+bool BarrierInstance::disseminate() {
   for (; round_ < roster_->rounds.size(); ++round_) {
     const DisseminationRound& round = roster_->rounds[round_];
     if (!std::exchange(sent_, true)) send_sums(round);
@@ -18,7 +19,7 @@ bool Meeting::disseminate() {
   return true;
 }
 
-void Meeting::send_sums(const DisseminationRound& round) {
+void BarrierInstance::send_sums(const DisseminationRound& round) {
   for (const auto& part : round.parts) {
     BarrierBody message = body(round_);
     Bytes payload;
@@ -36,14 +37,14 @@ void Meeting::send_sums(const DisseminationRound& round) {
   }
 }
 
-bool Meeting::all_came(const DisseminationRound& round) const {
+bool BarrierInstance::all_came(const DisseminationRound& round) const {
   for (const auto& part : round.parts) {
     if (find(round_, roster_->me + part.offset) == nullptr) return false;
   }
   return true;
 }
 
-void Meeting::add_sums(const DisseminationRound& round) {
+void BarrierInstance::add_sums(const DisseminationRound& round) {
   Sum common = round.own_large ? std::move(large_) : std::move(small_);
   Sum small, large;
   for (const auto& part : round.parts) {
@@ -63,7 +64,7 @@ void Meeting::add_sums(const DisseminationRound& round) {
   large_ = std::move(large);
 }
 
-void Meeting::add(Sum& sum, const Tally& tally, ByteView payload) const {
+void BarrierInstance::add(Sum& sum, const BarrierTotals& tally, ByteView payload) const {
   sum.tally.add(tally);
   if (payload.empty()) return;
   if (sum.payload.empty() || combine_ == nullptr) {

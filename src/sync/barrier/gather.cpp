@@ -1,11 +1,12 @@
-// A barrier for nodes that share processors: one node gathers, and tells the others. See schedule.hpp.
+// A barrier for nodes that share processors: one node gathers, and answers the others. See schedule.hpp.
 //
 // Twice up and down a tree: how many writes each node is to have applied, and that all have. A stage's round 0 is what
 // goes up, round 1 what comes down.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <utility>
 
-#include "sync/barrier/meeting.hpp"
+#include "sync/barrier/instance.hpp"
 
 namespace grapnel::sync {
 namespace {
@@ -14,7 +15,7 @@ constexpr std::uint32_t kUp = 0, kDown = 1;
 
 }  // namespace
 
-bool Meeting::gather_counts() {
+bool BarrierInstance::gather_counts() {
   const GatherPlace& place = roster_->gather;
   for (; round_ < place.children.size(); ++round_) {
     const Message* came = find(kUp, place.children[round_].first, writes_.size());
@@ -37,7 +38,7 @@ bool Meeting::gather_counts() {
   return true;
 }
 
-bool Meeting::gather_sums() {
+bool BarrierInstance::gather_sums() {
   const GatherPlace& place = roster_->gather;
   for (; round_ < place.children.size(); ++round_) {
     const Message* came = find(kUp, place.children[round_].first);

@@ -1,4 +1,5 @@
 // A rank's part in a group's barriers: joined at the first one, kept until the release.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include "base/codec.hpp"
@@ -17,7 +18,7 @@ Result<Barriers::Membership*> Barriers::membership(const launch::Group& group) {
   return &mine;
 }
 
-// The server does not run yet, so its part is told directly, by the rank that leads the node.
+// The server does not run yet, so its part is called directly, by the rank that leads the node.
 Status Barriers::open_world(const launch::Group& world) {
   Membership& mine = memberships_[world.key];
   GRAPNEL_TRY(join(world, mine, [](std::uint32_t) { return Status{}; }));
@@ -65,16 +66,14 @@ Status Barriers::release(const launch::Group& group) {
 
 Status Barriers::tell_server(const launch::Group& group, std::uint32_t entry, bool ends) {
   const BarrierGroupBody body{group.key, entry, ends ? 1U : 0U};
-  Bytes members((static_cast<std::size_t>(launch_.size()) + 7) / 8);
-  for (const Rank member : group.members) members[index(member) / 8] |= std::byte{1} << (index(member) % 8);
-  progress::Order order;
+  const Bytes members = launch::member_bits(group, launch_.size());
+  progress::OutgoingRequest order;
   order.handler = kBarrierGroupHandler;
   order.body = base::bytes_of(body);
   order.payload = members;
   const progress::Client::Guard guard(*client_);
-  const auto answered = client_->ask(launch_.node(), order);
-  if (!answered) return answered.status();
-  if (answered->code == progress::ReplyCode::answer) return {};
+  GRAPNEL_ASSIGN_OR_RETURN(const auto answered, client_->ask(launch_.node(), order));
+  if (answered.code == progress::ReplyCode::answer) return {};
   return Status(Code::refused, fmt::format("a barrier among {} ranks collides with another group's; add or leave out "
                                            "a rank",
                                            group.size()));

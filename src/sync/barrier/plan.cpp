@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sync/barrier/plan.hpp"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ const char* to_string(BarrierPlan plan) {
   return "?";
 }
 
-void Tally::add(const Tally& other) {
+void BarrierTotals::add(const BarrierTotals& other) {
   dirty += other.dirty;
   refused += other.refused;
   most_dirty = std::max(most_dirty, other.most_dirty);
@@ -31,18 +32,18 @@ void Tally::add(const Tally& other) {
 namespace {
 
 // How many nodes take turns on a processor.
-double turns(const Tally& tally) { return std::max(1.0, tally.crowd_percent / 100.0); }
+double turns(const BarrierTotals& tally) { return std::max(1.0, tally.crowd_percent / 100.0); }
 
 // What a message takes a node, while the others that share its processor send theirs.
-double cost_ns(const Tally& tally) { return tally.message_cost_ns * turns(tally); }
+double cost_ns(const BarrierTotals& tally) { return tally.message_cost_ns * turns(tally); }
 
-// Where nodes share processors, who is sent a message also waits for its turn, while it takes others.
-double way_ns(const Tally& tally) { return tally.delay_ns + (turns(tally) > 1 ? cost_ns(tally) : 0); }
+// Where nodes share processors, the receiver of a message also waits for its turn, while it takes others.
+double way_ns(const BarrierTotals& tally) { return tally.delay_ns + (turns(tally) > 1 ? cost_ns(tally) : 0); }
 
 // The root's own messages, or all nodes', whichever takes longer. In the other plans a node takes a message while
 // others work, within the delay; here they wait for the root, so what it takes counts, too: a half of what a send
 // costs.
-double gather_ns(const Tally& tally, const Terms& terms) {
+double gather_ns(const BarrierTotals& tally, const Terms& terms) {
   const double others = terms.nodes - 1;
   const double levels = levels_of_gather(terms.nodes);
   const double root = 2 * std::min<double>(others, kGatherFanout) * levels;
@@ -52,7 +53,7 @@ double gather_ns(const Tally& tally, const Terms& terms) {
 
 }  // namespace
 
-double estimated_ns(BarrierPlan plan, const Tally& tally, const Terms& terms) {
+double estimated_ns(BarrierPlan plan, const BarrierTotals& tally, const Terms& terms) {
   const double cost = cost_ns(tally), way = way_ns(tally), dirty = tally.most_dirty;
   double dissemination_ns = 0;
   for_each_round(terms.nodes, terms.fanout, [&](std::uint32_t messages) { dissemination_ns += way + cost * messages; });
@@ -72,7 +73,7 @@ double estimated_ns(BarrierPlan plan, const Tally& tally, const Terms& terms) {
   return dissemination_ns;
 }
 
-BarrierPlan next_plan(const Tally& tally, const Terms& terms) {
+BarrierPlan next_plan(const BarrierTotals& tally, const Terms& terms) {
   if (tally.dirty == 0) return BarrierPlan::clean;
   BarrierPlan best = BarrierPlan::exchange;
   double least_ns = estimated_ns(best, tally, terms);
@@ -85,15 +86,15 @@ BarrierPlan next_plan(const Tally& tally, const Terms& terms) {
   return best;
 }
 
-std::optional<BarrierPlan> forced_plan(base::BarrierKind kind) {
+std::optional<BarrierPlan> forced_plan(BarrierKind kind) {
   switch (kind) {
-    case base::BarrierKind::serial: return BarrierPlan::serial;
-    case base::BarrierKind::few: return BarrierPlan::few;
-    case base::BarrierKind::clean: return BarrierPlan::clean;
-    case base::BarrierKind::exchange: return BarrierPlan::exchange;
-    case base::BarrierKind::direct: return BarrierPlan::direct;
-    case base::BarrierKind::gather: return BarrierPlan::gather;
-    case base::BarrierKind::automatic: break;
+    case BarrierKind::serial: return BarrierPlan::serial;
+    case BarrierKind::few: return BarrierPlan::few;
+    case BarrierKind::clean: return BarrierPlan::clean;
+    case BarrierKind::exchange: return BarrierPlan::exchange;
+    case BarrierKind::direct: return BarrierPlan::direct;
+    case BarrierKind::gather: return BarrierPlan::gather;
+    case BarrierKind::automatic: break;
   }
   return std::nullopt;
 }

@@ -1,4 +1,4 @@
-// Who sends what to whom in which round, as plain numbers, for any number of nodes: two circulant schedules and a tree.
+// Sender, receiver and content by round, as plain numbers, for any number of nodes: two circulant schedules and a tree.
 //
 // Dissemination. Node i keeps two sums over the nodes from itself on: `small` over m nodes, `large` over m+1. A round
 // with digit b takes both to k·m+b and k·m+b+1 by laying k such runs end to end: b runs of m+1, then k−1−b of m, then a
@@ -17,9 +17,10 @@
 // and N−1 numbers per node for any N: no fold where N is no power of two.
 //
 // Gather. A tree: a node answers for a run of neighbours, itself the first, whose rest its children share as evenly as
-// it goes; node 0 answers for all. What is for the nodes of a child's run stands side by side.
+// it goes; node 0 answers for all. What is for the nodes of a child's run is contiguous.
 //
 // Source: thesis, section 4.3 (two pairwise exchanges); here without its power of two and without whole vectors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

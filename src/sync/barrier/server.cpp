@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sync/barrier/server.hpp"
 
 #include <fmt/format.h>
@@ -7,6 +8,9 @@
 
 #include "base/check.hpp"
 #include "base/codec.hpp"
+#include "launch/group.hpp"
+#include "rma/settings.hpp"
+#include "sync/settings.hpp"
 
 namespace grapnel::sync {
 
@@ -24,8 +28,9 @@ Combine Combines::find(std::uint32_t number) const {
   return number == 0 || number > kMost ? nullptr : functions_[number - 1].load();
 }
 
-Roster make_roster(const launch::Launch& launch, std::vector<Rank> members, std::uint32_t entry, std::uint32_t fanout) {
-  Roster roster;
+BarrierMembers make_roster(const launch::Launch& launch, std::vector<Rank> members, std::uint32_t entry,
+                           std::uint32_t fanout) {
+  BarrierMembers roster;
   for (const Rank member : members) {
     const NodeId node = launch.nodes().node_of[index(member)];
     roster.nodes.push_back(node);
@@ -57,7 +62,8 @@ BarrierServer::BarrierServer(const base::Config& config, launch::Launch& launch,
       words_(words),
       combines_(combines),
       processors_(static_cast<std::uint32_t>(waiting.host().processors())),
-      terms_{static_cast<std::uint32_t>(launch.nodes().node_count()), config.barrier_fanout, config.fence_window},
+      terms_{static_cast<std::uint32_t>(launch.nodes().node_count()), config.get<Settings>().barrier_fanout,
+             config.get<rma::Settings>().fence_window},
       shares_(launch.nodes().node_count()) {}
 
 void BarrierServer::add_to_server() {
@@ -75,7 +81,7 @@ void BarrierServer::add_group(std::uint64_t group, std::vector<Rank> members, st
   check_shares_of(placed.first->second);
 }
 
-// ---- what comes ----
+// ---- messages that arrive ----
 
 progress::Outcome BarrierServer::on_message(progress::Request& request) {
   const auto body = request.body_as<BarrierBody>();
@@ -86,14 +92,14 @@ progress::Outcome BarrierServer::on_message(progress::Request& request) {
   const auto roster = rosters_.find(body.group);
   if (roster == rosters_.end()) return keep_early(from, name, body, request.payload);
   if (!is_due(roster->second, from, body, request.payload.size())) return progress::Outcome::refused;
-  // Who is here may be one barrier ahead, and is behind by none: its part of one that is over was awaited.
+  // A rank that is here may be one barrier ahead, and is behind by none: its part of one that is over was awaited.
   const BarrierEntry& entry = words_.entry(roster->second.entry);
-  const std::uint32_t done = BarrierWords::count(entry.gate.load(std::memory_order_relaxed));  // only we count it up
+  const std::uint32_t done = entry.gate.count();  // only we count it up
   if (body.count == done && done != 0) {
     give_up(body.group, fmt::format("the server of node {} sent a message for the one before, which is over", sender));
   }
-  const std::uint32_t ahead = (body.count - done) & BarrierWords::kCountMask;
-  if (body.count > BarrierWords::kCountMask || ahead < 1 || ahead > 2) return progress::Outcome::refused;
+  const std::uint32_t ahead = (body.count - done) & progress::Gate::kCountMask;
+  if (body.count > progress::Gate::kCountMask || ahead < 1 || ahead > 2) return progress::Outcome::refused;
   if (!meeting(name).take(from, body, request.payload)) return progress::Outcome::refused;
   note_move(name);
   return progress::Outcome::done;
@@ -109,7 +115,7 @@ progress::Outcome BarrierServer::keep_early(NodeId from, const Name& name, const
     share.overrun = true;
     return progress::Outcome::refused;
   }
-  Meeting& early = meeting(name);
+  BarrierInstance& early = meeting(name);
   const bool kept = early.take(from, body, payload);
   if (kept) {
     share.bytes += payload.size();
@@ -124,7 +130,7 @@ progress::Outcome BarrierServer::keep_early(NodeId from, const Name& name, const
   return kept ? progress::Outcome::done : progress::Outcome::refused;
 }
 
-void BarrierServer::give_share_back(Meeting& meeting) {
+void BarrierServer::give_share_back(BarrierInstance& meeting) {
   if (!meeting.opened_by) return;
   --shares_[index(*meeting.opened_by)].meetings;
   for (const auto& [from, bytes] : meeting.early_bytes) shares_[index(from)].bytes -= bytes;
@@ -132,7 +138,7 @@ void BarrierServer::give_share_back(Meeting& meeting) {
 }
 
 // Part of what it waits for may have been refused.
-void BarrierServer::check_shares_of(const Roster& roster) const {
+void BarrierServer::check_shares_of(const BarrierMembers& roster) const {
   for (const NodeId node : roster.nodes) {
     if (!shares_[index(node)].overrun) continue;
     launch_.abort(1, fmt::format("the server of node {} sent messages for barriers of more than {} groups that no rank "
@@ -151,28 +157,22 @@ void BarrierServer::give_up(std::uint64_t group, const std::string& why) const {
 progress::Outcome BarrierServer::on_group(progress::Request& request) {
   const auto body = request.body_as<BarrierGroupBody>();
   const bool local = launch_.nodes().node_of[index(request.origin)] == launch_.node();
-  const auto size = static_cast<std::size_t>(launch_.size());
-  if (!local || body.entry >= BarrierWords::kEntries || body.ends > 1 || request.payload.size() != (size + 7) / 8) {
+  auto group = launch::group_of_bits(request.payload, launch_.size());
+  if (!local || body.entry >= BarrierWords::kEntries || body.ends > 1 || !group || !group->contains(request.origin)) {
     return progress::Outcome::refused;
   }
-  // A rank says it under the lock of the table of entries: as the first that holds the entry, or as the last.
+  // A rank sends it under the lock of the table of entries: as the first that holds the entry, or as the last.
   const BarrierEntry& entry = words_.entry(body.entry);
   if (entry.key != body.group || entry.references != body.ends) return progress::Outcome::refused;
-  std::vector<Rank> members;
-  for (std::size_t rank = 0; rank < size; ++rank) {
-    const auto byte = std::to_integer<unsigned>(request.payload[rank / 8]);
-    if ((byte >> (rank % 8) & 1) != 0) members.push_back(Rank(static_cast<int>(rank)));
-  }
-  if (std::find(members.begin(), members.end(), request.origin) == members.end()) return progress::Outcome::refused;
   const auto found = rosters_.find(body.group);
   // The key is a hash: two lists of members with the same one must not meet in one barrier.
-  if (found != rosters_.end() && found->second.members != members) return progress::Outcome::refused;
+  if (found != rosters_.end() && found->second.members != group->members) return progress::Outcome::refused;
   // Its meetings look at the roster until they are over.
   if (found != rosters_.end() && (body.group == world_ || is_under_way(body.group))) return progress::Outcome::refused;
   if (body.ends != 0) {
     rosters_.erase(body.group);
   } else if (found == rosters_.end()) {
-    add_group(body.group, std::move(members), body.entry);
+    add_group(body.group, std::move(group->members), body.entry);
   } else {
     found->second.entry = body.entry;
   }
@@ -209,19 +209,19 @@ void BarrierServer::note_move(const Name& name) {
   if (std::find(moved_.begin(), moved_.end(), name) == moved_.end()) moved_.push_back(name);
 }
 
-Meeting& BarrierServer::meeting(const Name& name) {
-  return meetings_.try_emplace(name, static_cast<MeetingHall&>(*this), name.first, name.second).first->second;
+BarrierInstance& BarrierServer::meeting(const Name& name) {
+  return meetings_.try_emplace(name, static_cast<BarrierHost&>(*this), name.first, name.second).first->second;
 }
 
 void BarrierServer::launch_meeting(std::uint32_t number) {
   BarrierEntry& entry = words_.entry(number);
-  const std::uint32_t done = BarrierWords::count(entry.gate.load(std::memory_order_relaxed));  // only we count it up
-  const Name name(entry.key, (done + 1) & BarrierWords::kCountMask);
+  const std::uint32_t done = entry.gate.count();  // only we count it up
+  const Name name(entry.key, (done + 1) & progress::Gate::kCountMask);
   const auto roster = rosters_.find(entry.key);
   if (roster == rosters_.end() || roster->second.entry != number) {
     launch_.abort(1, "the ranks of this node have arrived at a barrier of a group that its server was told has ended");
   }
-  Tally tally;
+  BarrierTotals tally;
   tally.dirty = entry.dirty.load(std::memory_order_relaxed);  // ordered by the launch
   tally.most_dirty = entry.most_dirty.load(std::memory_order_relaxed);
   tally.refused = refused();
@@ -236,7 +236,7 @@ void BarrierServer::launch_meeting(std::uint32_t number) {
     payload.assign(joined.begin(), joined.end());
   }
   const auto plan = static_cast<BarrierPlan>(entry.plan.load(std::memory_order_relaxed));
-  Meeting& launched = meeting(name);
+  BarrierInstance& launched = meeting(name);
   give_share_back(launched);
   launched.launch(roster->second, plan, tally, std::move(payload), combines_.find(combine));
   note_move(name);
@@ -245,7 +245,7 @@ void BarrierServer::launch_meeting(std::uint32_t number) {
 void BarrierServer::proceed(const Name& name) {
   const auto found = meetings_.find(name);
   if (found == meetings_.end()) return;
-  Meeting& meeting = found->second;
+  BarrierInstance& meeting = found->second;
   if (meeting.proceed()) {
     waiting_for_writes_.erase(name);
     end(name, meeting);
@@ -257,7 +257,7 @@ void BarrierServer::proceed(const Name& name) {
   }
 }
 
-void BarrierServer::end(const Name&, Meeting& meeting) {
+void BarrierServer::end(const Name&, BarrierInstance& meeting) {
   BarrierEntry& entry = words_.entry(meeting.roster().entry);
   Terms terms = terms_;
   terms.nodes = meeting.roster().size();
@@ -279,13 +279,13 @@ void BarrierServer::send(NodeId node, const BarrierBody& body, ByteView payload)
   messages_.fetch_add(1, std::memory_order_relaxed);
 }
 
-std::uint64_t BarrierServer::issued(const Roster& roster, NodeId node) const {
+std::uint64_t BarrierServer::issued(const BarrierMembers& roster, NodeId node) const {
   std::uint64_t sum = 0;
   for (const Rank rank : roster.local) sum += counts_.issued(rank, node);
   return sum;
 }
 
-std::uint64_t BarrierServer::applied(const Roster& roster) const {
+std::uint64_t BarrierServer::applied(const BarrierMembers& roster) const {
   if (roster.members.size() == static_cast<std::size_t>(launch_.size())) return server_.writes_applied();
   std::uint64_t sum = 0;
   for (const Rank rank : roster.members) sum += server_.writes_applied(rank);

@@ -5,6 +5,7 @@
 // is sent.
 //
 // Threads: the server's; construction, `messages` and `add_combine`: any.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>
@@ -20,19 +21,20 @@
 #include "progress/server.hpp"
 #include "progress/waiting.hpp"
 #include "progress/write_counts.hpp"
-#include "sync/barrier/meeting.hpp"
+#include "sync/barrier/instance.hpp"
 #include "sync/barrier/words.hpp"
 
 namespace grapnel::sync {
 
-/// The functions that join payloads, by number; alike in all ranks, because the leader's process joins for the others.
+/// The functions that join payloads, by number; the same in all ranks, because the leader's process joins for the
+/// others.
 class Combines {
  public:
   static constexpr std::uint32_t kMost = kMostCombines;
   /// The same functions in the same order in every rank, each before its first use. Answers its number, from 1. Errors:
   /// unavailable.
   Result<std::uint32_t> add(Combine combine);
-  /// Null for 0 and for what nobody added.
+  /// Null for 0 and for a number that was not added.
   Combine find(std::uint32_t number) const;
 
  private:
@@ -41,9 +43,10 @@ class Combines {
 };
 
 /// The group's view from this node; `fanout` of its disseminations.
-Roster make_roster(const launch::Launch& launch, std::vector<Rank> members, std::uint32_t entry, std::uint32_t fanout);
+BarrierMembers make_roster(const launch::Launch& launch, std::vector<Rank> members, std::uint32_t entry,
+                           std::uint32_t fanout);
 
-class BarrierServer final : MeetingHall {
+class BarrierServer final : BarrierHost {
  public:
   BarrierServer(const base::Config& config, launch::Launch& launch, progress::Waiting& waiting,
                 progress::Server& server, const progress::WriteCounts& counts, BarrierWords& words,
@@ -70,20 +73,20 @@ class BarrierServer final : MeetingHall {
 
   bool look();
   progress::Outcome keep_early(NodeId from, const Name& name, const BarrierBody& body, ByteView payload);
-  void give_share_back(Meeting& meeting);
-  void check_shares_of(const Roster& roster) const;
+  void give_share_back(BarrierInstance& meeting);
+  void check_shares_of(const BarrierMembers& roster) const;
   bool is_under_way(std::uint64_t group) const;
   void launch_meeting(std::uint32_t entry);
   void proceed(const Name& name);
-  void end(const Name& name, Meeting& meeting);
-  Meeting& meeting(const Name& name);
+  void end(const Name& name, BarrierInstance& meeting);
+  BarrierInstance& meeting(const Name& name);
   void note_move(const Name& name);
   progress::Outcome on_message(progress::Request& request);
   progress::Outcome on_group(progress::Request& request);
 
   void send(NodeId node, const BarrierBody& body, ByteView payload) override;
-  std::uint64_t issued(const Roster& roster, NodeId node) const override;
-  std::uint64_t applied(const Roster& roster) const override;
+  std::uint64_t issued(const BarrierMembers& roster, NodeId node) const override;
+  std::uint64_t applied(const BarrierMembers& roster) const override;
   std::uint64_t refused() const override;
   [[noreturn]] void give_up(std::uint64_t group, const std::string& why) const override;
 
@@ -95,10 +98,10 @@ class BarrierServer final : MeetingHall {
   const Combines& combines_;
   const std::uint32_t processors_;  ///< of the machine
   const Terms terms_;               ///< of a group of all nodes
-  std::map<std::uint64_t, Roster> rosters_;
+  std::map<std::uint64_t, BarrierMembers> rosters_;
   std::uint64_t world_ = 0;    ///< the group of all ranks, which is never released
   std::vector<Share> shares_;  ///< by node
-  std::map<Name, Meeting> meetings_;
+  std::map<Name, BarrierInstance> meetings_;
   std::vector<Name> moved_;   ///< got a message since they were looked at
   std::vector<Name> moving_;  ///< are looked at; kept for its memory
   std::set<Name> waiting_for_writes_;

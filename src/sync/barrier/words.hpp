@@ -8,12 +8,9 @@
 //
 //   a rank of a group on one node      payload ─▶ gate += 1 ─▶ wait on gate
 //
-//   gate:  ┌───────────────────────────────────────┬───┐
-//          │ barriers done, or, for a group on one │ s │   s: somebody sleeps on the word; whoever opens it wakes only
-//          │ node, arrivals so far (31 bit)        │   │   then
-//          └───────────────────────────────────────┴───┘
+//   gate (progress/gate.hpp): barriers done, or, for a group on one node, arrivals so far
 //
-// Where nobody has to be asked outside the node, the last arrival is what opens the gate: so a barrier of two ranks
+// Where no other node has to be asked, the last arrival is what opens the gate: so a barrier of two ranks
 // takes the gate's line once there and back, like the bare words of two that wait for each other in turn.
 //
 // Invariants:
@@ -21,10 +18,11 @@
 //     between the last arrival and the gate's opening, by one thread. `arrived` (acq_rel) and `gate` (release,
 //     acquire) order the two. On one node there are no results but what payloads were joined to.
 //  2. All ranks of a node that hold an entry are members of its group and have done the same number of its barriers; so
-//     an entry that was released and taken again goes on where its members' own counts say.
+//     an entry that was released and taken again continues at its members' own counts.
 //  3. An entry is in the list of launched ones once per barrier: `next` belongs to the list from launch to gate.
 //
 // Threads: any; `attach` and `release` take the table's lock.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>
@@ -34,8 +32,11 @@
 
 #include "grapnel/barrier.hpp"
 #include "grapnel/status.hpp"
+#include "launch/group_entries.hpp"
 #include "launch/launch.hpp"
+#include "launch/node_mutex.hpp"
 #include "os/host.hpp"
+#include "progress/gate.hpp"
 #include "progress/waiting.hpp"
 
 namespace grapnel::sync {
@@ -52,7 +53,7 @@ struct alignas(64) BarrierEntry {
   os::Word combine;  ///< for the server: number of the function that joins payloads; 0: this barrier has none
   os::Word next;     ///< 1 + the number of the next launched entry; 0: the last
   // Results.
-  alignas(64) os::Word gate;
+  alignas(64) progress::Gate gate;
   os::Word next_plan;
   std::atomic<std::uint64_t> refused;
 };
@@ -71,7 +72,7 @@ struct alignas(64) PayloadArea {
   };
   static constexpr std::uint32_t kNoBarrier = UINT32_MAX;
 
-  os::Word lock;  ///< 1: somebody joins his payload
+  os::Word lock;  ///< held while a rank joins its payload
   os::Word out_bytes;
   Joined in[2];  ///< by the parity of the barrier's count; under `lock` until the last arrival
   std::byte out[kMostBytes];
@@ -81,48 +82,43 @@ class BarrierWords {
  public:
   static constexpr std::uint32_t kEntries = 4096;
   static constexpr std::uint32_t kPayloadAreas = 64;
+  static constexpr std::size_t kOwnBytes = 256;
+  static constexpr std::size_t kNodeMemoryBytes =
+      kOwnBytes + kEntries * sizeof(BarrierEntry) + kPayloadAreas * sizeof(PayloadArea);
 
   /// Collective in the order of carving.
   BarrierWords(launch::Launch& launch, progress::Waiting& waiting);
 
-  /// The entry of a group, taken once by each rank of this node that uses it; a new one's gate starts with `count`.
-  /// `on_new(number)` runs for the first rank of the node, before any other gets the entry; what it answers ends the
-  /// call. Errors: unavailable when kEntries groups have barriers on this node; peer_dead.
+  /// GroupEntries::attach; a new entry's gate starts with `count`.
   Result<std::uint32_t> attach(std::uint64_t key, std::uint32_t count,
                                const std::function<Status(std::uint32_t)>& on_new);
-  /// `on_last` runs for the last rank of the node that held it, before the entry is anybody's.
+  /// GroupEntries::release.
   Status release(std::uint32_t number, const std::function<Status()>& on_last);
 
   BarrierEntry& entry(std::uint32_t number) { return entries_[number]; }
-  /// What a gate counts, modulo 2³¹.
-  static std::uint32_t count(std::uint32_t gate) { return gate >> 1; }
-  static constexpr std::uint32_t kCountMask = 0x7fffffff;
-  /// Whether a gate has come to `count`.
-  static bool passed(std::uint32_t gate, std::uint32_t count) {
-    return static_cast<std::int32_t>((gate & ~std::uint32_t{1}) - (count << 1)) >= 0;
-  }
 
   /// The entry's payload area, taken at its first use. Errors: unavailable when kPayloadAreas groups have one;
   /// peer_dead.
   Result<PayloadArea*> payload_area(BarrierEntry& entry);
-  /// Null where nobody has asked for one.
+  /// Null where none was asked for.
   PayloadArea* find_payload_area(BarrierEntry& entry);
 
   /// Runs `join` while no other rank of the node does so for this area. Errors: peer_dead.
   template <typename Join>
   Status with_area(PayloadArea& area, Join join) {
-    GRAPNEL_TRY(take_lock(area.lock));
+    launch::NodeMutex mutex(launch_, waiting_.host(), area.lock);
+    const auto guard = mutex.lock();
+    if (!guard) return guard.status();
     join();
-    drop_lock(area.lock);
     return {};
   }
 
-  /// To the server: everybody of this node has arrived.
+  /// To the server: all members of this node have arrived.
   void launch(std::uint32_t number);
   /// Calls `take(number)` for each entry launched since; true when there was one. The server's.
   template <typename Take>
   bool take_launched(Take take) {
-    // seq_cst: pairs with `launch` and the server's mark that it sleeps (progress/internal/bell.hpp).
+    // seq_cst: pairs with `launch` and the server's mark that it sleeps (progress/internal/doorbell.hpp).
     if (words_.launched.load(std::memory_order_seq_cst) == 0) return false;
     std::uint32_t next = words_.launched.exchange(0, std::memory_order_acq_rel);
     while (next != 0) {
@@ -133,35 +129,26 @@ class BarrierWords {
     return true;
   }
 
-  /// Opens the gate of an entry whose results are written; wakes who sleeps.
+  /// Opens the gate of an entry whose results are written; wakes the sleepers.
   void open(BarrierEntry& entry);
-  /// A rank arrives, in a group on this node alone: the last one's arrival brings the gate to `count`, and wakes.
-  void arrive_at_gate(BarrierEntry& entry, std::uint32_t count) {
-    // acq_rel: whoever sees the gate there sees what all have done before they arrived.
-    const std::uint32_t before = entry.gate.fetch_add(2, std::memory_order_acq_rel);
-    if ((before & 1) != 0 && passed(before + 2, count)) wake_all(entry);
-  }
 
   /// Half a round trip between servers, ns, as this node measured it; 0: not yet.
   os::Word& delay_ns() { return words_.delay_ns; }
 
  private:
   struct alignas(64) Words {
-    os::Word lock;
-    os::Word entries_used;  ///< the highest number ever taken, plus one
+    launch::GroupEntriesWords entries;
     std::atomic<std::uint64_t> areas_used;
     os::Word delay_ns;
     alignas(64) os::Word launched;  ///< 1 + the number of the entry launched last; 0: none
   };
 
-  std::uint32_t find(std::uint64_t key) const;  ///< the group's entry, or the first free one
-  void wake_all(BarrierEntry& entry);
-  Status take_lock(os::Word& lock);
-  void drop_lock(os::Word& lock);
+  static_assert(sizeof(Words) <= kOwnBytes);
 
+  launch::Launch& launch_;
   progress::Waiting& waiting_;
   Words& words_;
-  std::span<BarrierEntry> entries_;
+  launch::GroupEntries<BarrierEntry> entries_;  ///< its lock is that of the areas, too
   std::span<PayloadArea> areas_;
 };
 

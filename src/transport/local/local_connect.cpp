@@ -1,4 +1,5 @@
 // Connections: made by `connect`, admitted by the door, ended by failure.
+// SPDX-License-Identifier: Apache-2.0
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -33,9 +34,8 @@ Result<EndpointId> LocalWorker::connect(ByteView address) {
   if (!magic || *magic != kAddressMagic || !name || name->empty()) {
     return Status{Code::system, "an address to connect to is not one of this machine's local transport"};
   }
-  auto socket = os::create_stream();
-  if (!socket) return socket.status();
-  Connection& connection = add(std::move(*socket));
+  GRAPNEL_ASSIGN_OR_RETURN(auto socket, os::create_stream());
+  Connection& connection = add(std::move(socket));
   connection.peer_name.assign(reinterpret_cast<const char*>(name->data()), name->size());
   connection.connecting = true;
   ++connecting_;

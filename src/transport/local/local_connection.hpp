@@ -3,8 +3,8 @@
 // Threads: the owning worker's.
 // Invariants: (1) a connection object lives as long as its worker and never moves, also when the peer has died: it is
 // the handle of a ReplyPath; its socket and its buffers go when it ends. (2) Frames leave in the order of `frames`;
-// where that is empty, what is sent goes into the socket at once. (3) At most one chunk is in `frames`, so a message
-// waits for one chunk at most.
+// where that is empty, what is sent is written into the socket at once. (3) At most one chunk is in `frames`, so a
+// message waits for one chunk at most.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

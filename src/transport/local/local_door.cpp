@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "transport/local/local_door.hpp"
 
 #include <fmt/format.h>
@@ -36,9 +37,8 @@ bool is_right(ByteView hello, std::uint64_t secret) {
 Status Door::open(int epoll) {
   epoll_ = epoll;
   name_ = fmt::format("grapnel-{:016x}{:016x}", os::random_u64(), os::random_u64());
-  auto socket = os::create_named_stream(name_);
-  if (!socket) return socket.status();
-  listener_ = std::move(*socket);
+  GRAPNEL_ASSIGN_OR_RETURN(auto socket, os::create_named_stream(name_));
+  listener_ = std::move(socket);
   return {};
 }
 

@@ -1,4 +1,5 @@
 // What arrives: frames out of the bytes of a connection, bulk payloads into their places.
+// SPDX-License-Identifier: Apache-2.0
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -19,7 +20,7 @@ constexpr std::size_t kMostArrivals = 65536;
 
 }  // namespace
 
-// One read: what belongs to a frame or a payload that is begun goes there, the rest into the worker's buffer.
+// One read: what belongs to a frame or a payload that is begun is read there, the rest into the worker's buffer.
 bool LocalWorker::read(Connection& connection) {
   Incoming& incoming = connection.incoming;
   iovec parts[2] = {{nullptr, 0}, {buffer_.get(), kReadBytes}};
@@ -117,7 +118,7 @@ ByteView LocalWorker::take_partial(Connection& connection, ByteView bytes) {
       return bytes;
     }
   }
-  // Taken out: the sink may be called, and the buffer goes when the frame was a long one.
+  // Taken out: the sink may be called, and the buffer is freed when the frame was a long one.
   const Bytes whole = std::exchange(incoming.partial, {});
   incoming.received = 0;
   const ByteView rest = ByteView(whole).subspan(sizeof head);

@@ -1,4 +1,5 @@
 // What leaves: messages at once or from the queue, bulk payloads in chunks, flushes.
+// SPDX-License-Identifier: Apache-2.0
 #include <sys/socket.h>
 #include <sys/uio.h>
 

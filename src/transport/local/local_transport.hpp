@@ -1,7 +1,7 @@
 // The transport contract between processes of one machine and one user, on Unix stream sockets.
 //
 // The kernel names the user at the other end, so no other user of the machine can reach a rank (docs/security.md).
-// Threads: as transport.hpp says; the transport itself may be used by any thread.
+// Threads: as in transport.hpp; the transport itself may be used by any thread.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

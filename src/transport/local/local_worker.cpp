@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "transport/local/local_worker.hpp"
 
 #include <poll.h>

@@ -2,6 +2,7 @@
 //
 // Each step takes a message's time. The payload leaves when its sender makes progress after it was taken, and lies in
 // no buffer of the receiver. Until it has landed its place holds 0xdb.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <utility>
 
@@ -41,7 +42,7 @@ Result<Sent> SimWorker::announce(Line& line, ByteView header, ByteView payload, 
 
 void SimWorker::send_payload(const Packet& taken) {
   const auto found = bulks_.find(taken.bulk);
-  if (found == bulks_.end()) return;  // failed meanwhile
+  if (found == bulks_.end()) return;  // failed by now
   const Bulk bulk = found->second;
   bulks_.erase(found);
   bulk.line->backlog.push_back(PendingSend{.kind = PacketKind::payload,
@@ -117,7 +118,7 @@ void SimWorker::decline(BulkHandle bulk) {
 
 void SimWorker::land(const Packet& packet) {
   const auto found = arrivals_.find(packet.arrival);
-  if (found == arrivals_.end()) return;  // its connection failed meanwhile
+  if (found == arrivals_.end()) return;  // its connection failed by now
   std::copy(packet.payload.begin(), packet.payload.end(), found->second->place.begin());
   landed_.push_back({found->second->completion, Status{}});
   arrivals_.erase(found);

@@ -4,16 +4,17 @@
 //  1. A packet is in exactly one place: a line's backlog (not left yet) or a mailbox (on its way or arrived).
 //  2. `Line::last_arrival_ns` never falls, and packets of a line arrive at ascending times: that is the order promised.
 //  3. A line's members above "shared" belong to the thread that uses the sending worker.
-//  4. Whoever changes what a sleeping worker waits for calls `Mailbox::nudge` after.
+//  4. A thread that changes what a sleeping worker waits for calls `Mailbox::nudge` after.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <optional>
 
+#include "base/mutex.hpp"
 #include "os/host.hpp"
 #include "transport/transport.hpp"
 
@@ -109,9 +110,10 @@ struct Mailbox {
   void end_sleep();
 
  private:
-  std::mutex mutex_;                              ///< never held across a call of a Host
-  std::multimap<std::uint64_t, Packet> packets_;  ///< by arrival; equal times in the order of pushing
-  int sleepers_ = 0;                              ///< an owner that dozes, and who stands in for it
+  base::Mutex mutex_;  ///< never held across a call of a Host
+  std::multimap<std::uint64_t, Packet> packets_
+      GRAPNEL_GUARDED_BY(mutex_);                ///< by arrival; equal times in the order of pushing
+  int sleepers_ GRAPNEL_GUARDED_BY(mutex_) = 0;  ///< an owner that dozes, and the thread in its stead
 };
 
 }  // namespace grapnel::transport::sim

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "transport/sim/sim_native.hpp"
 
 #include <fmt/format.h>
@@ -142,7 +143,7 @@ void NativeQueue::land(NativeOperation operation, std::uint64_t now_ns) {
   const std::size_t first = network_.options().tear_native && bytes >= 16 ? bytes / 16 * 8 : bytes;
   bool intact = copy_part(operation, 0, first);
   if (first < bytes) {
-    host_.relax();  // whoever looks at the memory now sees one half
+    host_.relax();  // a thread that looks at the memory now sees one half
     intact = copy_part(operation, first, bytes) && intact;
   }
   if (operation.is_put && operation.line->flush) {

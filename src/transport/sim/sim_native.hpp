@@ -4,6 +4,7 @@
 // departure and the end of the next flush, a get between its issue and its completion. Order among them is random.
 //
 // Threads: that of the worker.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

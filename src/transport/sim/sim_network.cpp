@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "transport/sim/sim_network.hpp"
 
 #include <algorithm>
@@ -11,8 +12,8 @@ namespace grapnel::transport::sim {
 
 void Mailbox::push(Packet packet, os::Host& host) {
   {
-    const std::lock_guard lock(mutex_);
-    if (closed.load(std::memory_order_relaxed)) return;  // set under this mutex; nobody will ever read it
+    const base::MutexLock lock(mutex_);
+    if (closed.load(std::memory_order_relaxed)) return;  // set under this mutex; no thread will ever read it
     const std::uint64_t arrival_ns = packet.arrival_ns;
     const bool earliest = packets_.empty() || arrival_ns < packets_.begin()->first;
     packets_.emplace(arrival_ns, std::move(packet));
@@ -22,7 +23,7 @@ void Mailbox::push(Packet packet, os::Host& host) {
 }
 
 std::optional<Packet> Mailbox::pop(std::uint64_t now_ns) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (packets_.empty() || packets_.begin()->first > now_ns) return std::nullopt;
   return std::move(packets_.extract(packets_.begin()).mapped());
 }
@@ -30,7 +31,7 @@ std::optional<Packet> Mailbox::pop(std::uint64_t now_ns) {
 void Mailbox::nudge(os::Host& host) {
   bool asleep = false;
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     bell.fetch_add(1, std::memory_order_release);
     asleep = sleepers_ > 0;
   }
@@ -38,19 +39,19 @@ void Mailbox::nudge(os::Host& host) {
 }
 
 void Mailbox::close() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   closed.store(true, std::memory_order_release);
   packets_.clear();
 }
 
 Mailbox::Sleep Mailbox::begin_sleep() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   ++sleepers_;
   return {bell.load(std::memory_order_acquire), packets_.empty() ? kNever : packets_.begin()->first};
 }
 
 void Mailbox::end_sleep() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   --sleepers_;
 }
 
@@ -65,13 +66,13 @@ std::unique_ptr<Transport> SimNetwork::make_transport(Rank rank, os::Host& host)
 }
 
 Mailbox* SimNetwork::add_mailbox(Rank rank) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   mailboxes_.push_back(std::make_unique<Mailbox>(mailboxes_.size(), rank));
   return mailboxes_.back().get();
 }
 
 Mailbox* SimNetwork::find_mailbox(std::uint64_t id) const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return id < mailboxes_.size() ? mailboxes_[id].get() : nullptr;
 }
 
@@ -82,7 +83,7 @@ Connection* SimNetwork::add_connection(Mailbox& from, Mailbox& to, EndpointId en
   added->forward.source = added->backward.target = &from;
   added->forward.target = added->backward.source = &to;
   added->forward.endpoint = endpoint;
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   connections_.push_back(std::move(connection));
   return added;
 }
@@ -101,7 +102,7 @@ template <typename When>
 void SimNetwork::fail_where(os::Host& host, When when) {
   std::vector<std::pair<Connection*, std::uint64_t>> chosen;
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     for (const auto& connection : connections_) {
       if (const std::uint64_t at_ns = when(*connection); at_ns != kNever) chosen.emplace_back(connection.get(), at_ns);
     }
@@ -121,7 +122,7 @@ void SimNetwork::cut(Rank one, Rank other, os::Host& host) {
 void SimNetwork::kill(Rank rank, os::Host& host) {
   std::vector<Mailbox*> gone;
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     for (const auto& mailbox : mailboxes_) {
       if (mailbox->rank == rank) gone.push_back(mailbox.get());
     }
@@ -150,7 +151,7 @@ void SimNetwork::close_mailbox(Mailbox& mailbox, os::Host& host) {
 }
 
 std::vector<Traffic> SimNetwork::traffic() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::vector<Traffic> all;
   for (const auto& connection : connections_) {
     const Line& forward = connection->forward;
@@ -179,13 +180,13 @@ std::uint64_t SimNetwork::messages() const {
 // ---- registered memory
 
 std::uint64_t SimNetwork::add_region(ByteSpan memory) {
-  const std::lock_guard lock(regions_mutex_);
+  const base::MutexLock lock(regions_mutex_);
   regions_[next_region_] = memory;
   return next_region_++;
 }
 
 void SimNetwork::remove_region(std::uint64_t id) {
-  const std::lock_guard lock(regions_mutex_);
+  const base::MutexLock lock(regions_mutex_);
   regions_.erase(id);
 }
 

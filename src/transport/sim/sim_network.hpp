@@ -9,6 +9,7 @@
 // another; a put lands as late as its flush; a message stays in the sender until the sender makes progress.
 //
 // Threads: any, for every call here. The network outlives its transports.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>
@@ -16,9 +17,9 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "base/units.hpp"
 #include "os/host.hpp"
 #include "transport/sim/sim_link.hpp"
@@ -75,7 +76,7 @@ class SimNetwork {
   /// A rank's process is gone: all its connections fail and its workers hear nothing any more.
   void kill(Rank rank, os::Host& host);
 
-  /// By the order of connecting. Exact when nobody sends at the moment.
+  /// By the order of connecting. Exact when no worker sends at the moment.
   std::vector<Traffic> traffic() const;
   std::uint64_t messages() const;  ///< sent by all workers, replies included
 
@@ -87,7 +88,7 @@ class SimNetwork {
   Connection* add_connection(Mailbox& from, Mailbox& to, EndpointId endpoint);
   /// A worker is gone: what it sent arrives, then its connections fail.
   void close_mailbox(Mailbox& mailbox, os::Host& host);
-  /// Fails a connection at `at_ns` (once; the earlier cut stands) and wakes both ends.
+  /// Fails a connection at `at_ns` (once; the earlier cut holds) and wakes both ends.
   void fail(Connection& connection, std::uint64_t at_ns, os::Host& host);
   /// Changes with every cut, so that workers need not look at all their connections all the time.
   std::uint64_t cuts() const { return cuts_.load(std::memory_order_acquire); }
@@ -97,25 +98,27 @@ class SimNetwork {
   /// Runs `copy(address)` while the region cannot go away; false when [address, +bytes) does not lie in it.
   template <typename Copy>
   bool with_region(std::uint64_t id, std::uintptr_t address, std::size_t bytes, Copy copy) {
-    const std::lock_guard lock(regions_mutex_);
+    const base::MutexLock lock(regions_mutex_);
     if (!covers(id, address, bytes)) return false;
     copy(reinterpret_cast<std::byte*>(address));
     return true;
   }
 
  private:
-  bool covers(std::uint64_t id, std::uintptr_t address, std::size_t bytes) const;
+  bool covers(std::uint64_t id, std::uintptr_t address, std::size_t bytes) const GRAPNEL_REQUIRES(regions_mutex_);
   template <typename When>
   void fail_where(os::Host& host, When when);
 
   const NetworkOptions options_;
   std::atomic<std::uint64_t> cuts_{0};
-  mutable std::mutex mutex_;                             ///< guards the two lists; never held across a call of a Host
-  std::deque<std::unique_ptr<Mailbox>> mailboxes_;       ///< by id; they live as long as the network, so that
-  std::deque<std::unique_ptr<Connection>> connections_;  ///< nobody can reach into a freed one
-  std::mutex regions_mutex_;
-  std::map<std::uint64_t, ByteSpan> regions_;
-  std::uint64_t next_region_ = 1;
+  mutable base::Mutex mutex_;  ///< never held across a call of a Host
+  std::deque<std::unique_ptr<Mailbox>> mailboxes_
+      GRAPNEL_GUARDED_BY(mutex_);  ///< by id; they live as long as the network, so that
+  std::deque<std::unique_ptr<Connection>> connections_
+      GRAPNEL_GUARDED_BY(mutex_);  ///< no thread can reach into a freed one
+  base::Mutex regions_mutex_;
+  std::map<std::uint64_t, ByteSpan> regions_ GRAPNEL_GUARDED_BY(regions_mutex_);
+  std::uint64_t next_region_ GRAPNEL_GUARDED_BY(regions_mutex_) = 1;
 };
 
 }  // namespace grapnel::transport::sim

@@ -1,5 +1,6 @@
 // One-sided operations of a simulated worker: registered memory, its keys, native put and get. NativeQueue carries them
-// out; here is what the contract says about who may ask for what.
+// out; here is what the contract says about what may be asked for.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include "base/check.hpp"

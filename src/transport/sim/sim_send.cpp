@@ -1,5 +1,6 @@
 // Messages on their way out of a simulated worker: from the call, or from the backlog of what could not leave at once,
 // into the receiver's mailbox; and the flush, which waits until nothing is left here.
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // The simulated transport and the life of its workers: connect, progress, sleep, failure. What leaves is in
 // sim_send.cpp, bulk in sim_bulk.cpp, native operations in sim_one_sided.cpp.
+// SPDX-License-Identifier: Apache-2.0
 #include "transport/sim/sim_transport.hpp"
 
 #include <fmt/format.h>
@@ -192,7 +193,7 @@ void SimWorker::sleep(std::uint64_t timeout_ns) {
   const std::uint64_t end_ns = timeout_ns > kNever - now_ns ? kNever : now_ns + timeout_ns;
   for (;;) {
     const Mailbox::Sleep sleep = inbox_.begin_sleep();
-    // Only now: whoever changes anything from here on rings the bell.
+    // Only now: a thread that changes anything from here on rings the bell.
     const std::uint64_t due_ns = std::min(end_ns, next_due_ns(now_ns, sleep.next_arrival_ns));
     if (due_ns <= now_ns || inbox_.woken.exchange(false, std::memory_order_acq_rel)) break;
     host_.wait(inbox_.bell, sleep.seen, due_ns - now_ns);

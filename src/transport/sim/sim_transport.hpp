@@ -3,6 +3,7 @@
 // Every call reads the virtual clock, so it is a yield point. Besides carrying messages a worker checks its user: one
 // thread at a time, no `progress`, `connect` or `sleep` from inside a sink, sizes within the limits, one flush per
 // endpoint, payloads unchanged until their completion. A breach is our bug and ends the process with what and where.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <map>

@@ -1,4 +1,5 @@
-// Who uses a simulated worker at this moment; included by the files that implement it.
+// The threads that use a simulated worker at this moment; included by the files that implement it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <functional>

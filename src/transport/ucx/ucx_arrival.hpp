@@ -2,8 +2,8 @@
 //
 // Threads: the owning worker's.
 // Invariant: an arrival is in the free list, or held by the sink (offered), or held by UCX (landing), or has ended and
-// is about to be told, or UCX still has it although its connection failed and that was told (abandoned). Arrivals never
-// move.
+// is about to be called, or UCX still has it although its connection failed and that was reported (abandoned). Arrivals
+// never move.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,5 @@
-// Bulk payloads that come: announced by a rendezvous of UCX, received where the sink says, or declined.
+// Bulk payloads that arrive: announced by a rendezvous of UCX, received at the place that the sink names, or declined.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <utility>
 
@@ -17,7 +18,7 @@ ucs_status_t UcxWorker::offer(Path& path, ByteView header, void* announcement, s
   offered_ = &arrival;
   sink_.on_bulk({.header = header, .payload_bytes = bytes, .reply_path = {&path}, .bulk = {&arrival}});
   const bool declined = std::exchange(offered_, nullptr) == nullptr;
-  // UCX keeps its descriptor on INPROGRESS; on OK it tells the sender that nobody wants the payload.
+  // UCX keeps its descriptor on INPROGRESS; on OK it informs the sender that the payload is not wanted.
   return declined ? UCS_OK : UCS_INPROGRESS;
 }
 
@@ -51,7 +52,7 @@ void UcxWorker::decline(BulkHandle bulk) {
   arrivals_.release(*arrival);
 }
 
-// Before the worker goes: what the sink never answered.
+// Before the worker ends: what the sink never answered.
 void UcxWorker::decline_all() {
   arrivals_.for_each(Arrival::State::offered, [this](Arrival& arrival) { decline({&arrival}); });
 }
@@ -78,7 +79,7 @@ void UcxWorker::abandon_bulk(Path& path) {
   end_flush_where_all_has_left(path, path.failure);
 }
 
-// With the error mode PEER, UCX must not be left with a rendezvous when the worker goes; without, it may.
+// With the error mode PEER, UCX must not be left with a rendezvous when the worker ends; without, it may.
 void UcxWorker::close_by_force() {
   if (context_->settings().error_mode != UCP_ERR_HANDLING_MODE_PEER) return;
   std::vector<Path*> busy;

@@ -1,7 +1,7 @@
 // Which UCX transports there are, and what each does without the target's processor.
 //
 // UCX emulates put and get where a transport lacks them: the target's worker must then be progressed and any address is
-// written unchecked. Nothing in UCP's interface (1.13) tells the two apart, so this table does; the conformance suite
+// written unchecked. Nothing in UCP's interface (1.13) separates the two, so this table does; the conformance suite
 // checks its rows where the machine has the transport.
 //
 // Threads: stateless, any thread.
@@ -23,7 +23,7 @@ struct TransportRow {
   bool native_put = false;
   bool native_get = false;
   bool detects_dead_peers = false;
-  std::string how;  ///< who does a put or get: "network adapter", "origin's processor", "messages"
+  std::string how;  ///< what carries out a put or get: "network adapter", "origin's processor", "messages"
 };
 
 /// What UCX finds on this machine, in UCX's order. Opens and closes every memory domain: milliseconds. Errors: system.
@@ -31,7 +31,7 @@ Result<std::vector<TransportRow>> describe_transports();
 
 namespace ucx {
 
-/// Who carries out a put or get.
+/// What carries out a put or get.
 enum class NativeWay {
   none,          ///< the target's processor, through messages
   adapter,       ///< the network adapter: ucp_put and ucp_get

@@ -1,4 +1,5 @@
 // Endpoints: made by `connect`, by a peer's hello, ended by failure.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
 #include "base/check.hpp"
@@ -13,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kHelloMagic = 0x6772'6170'6e65'6c31;  // "grapnel1"
 
-// UCX trusts an address that it is given to connect to: it must come from the job. The sum tells a damaged one.
+// UCX trusts an address that it is given to connect to: it must come from the job. The sum shows a damaged one.
 struct HelloHeader {
   std::uint64_t magic = kHelloMagic;
   std::uint64_t secret = 0;
@@ -91,7 +92,7 @@ bool UcxWorker::is_connected(EndpointId id) const {
 
 // UCX 1.13 aborts where a peer dies while a message of UCX's own wire-up (REQ, REP) waits for a socket that is being
 // connected (ucp_request.c:684). The wire-up starts with the first message that asks for a way back. So a greeting of
-// messages that ask for none comes first, and the sockets of both directions are connected when it is over:
+// messages that ask for none is first, and the sockets of both directions are connected when it is over:
 //
 //   connects                                  is connected to
 //   sockets connected ─▶ hello ─────────────▶ makes its endpoint ─▶ sockets connected
@@ -226,7 +227,7 @@ void UcxWorker::on_endpoint_failure(void* path, ucp_ep_h /*endpoint*/, ucs_statu
   failed.worker->endpoint_failed(failed, status);
 }
 
-// May run inside ucp_worker_progress or inside a send: the sink is told later, from `progress`.
+// May run inside ucp_worker_progress or inside a send: the sink is called later, from `progress`.
 void UcxWorker::endpoint_failed(Path& path, ucs_status_t status) {
   if (!path.failure.ok()) return;
   path.unready = true;

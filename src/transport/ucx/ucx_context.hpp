@@ -16,7 +16,7 @@ namespace grapnel::transport::ucx {
 
 class Context {
  public:
-  static Result<std::shared_ptr<const Context>> create(Settings settings);
+  static Result<std::shared_ptr<const Context>> create(UcxSettings settings);
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
   ~Context() {
@@ -24,16 +24,16 @@ class Context {
   }
 
   ucp_context_h handle() const { return handle_; }
-  const Settings& settings() const { return settings_; }
+  const UcxSettings& settings() const { return settings_; }
   /// A worker was destroyed before UCX had ended its bulk transfers. Their requests keep memory registered, over which
   /// ucp_cleanup aborts from UCX 1.17 on ("region->refcount == 0"); so it is not called. Any thread.
   void keep_lost_transfers() const { has_lost_transfers_.store(true, std::memory_order_relaxed); }
 
  private:
-  Context(ucp_context_h handle, Settings settings) : handle_(handle), settings_(std::move(settings)) {}
+  Context(ucp_context_h handle, UcxSettings settings) : handle_(handle), settings_(std::move(settings)) {}
 
   ucp_context_h handle_;
-  Settings settings_;
+  UcxSettings settings_;
   /// Relaxed: the count of the shared pointer orders it before the destructor.
   mutable std::atomic<bool> has_lost_transfers_{false};
 };

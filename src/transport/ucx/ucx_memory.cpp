@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "transport/ucx/ucx_memory.hpp"
 
 #include <iterator>
@@ -8,7 +9,7 @@
 namespace grapnel::transport::ucx {
 namespace {
 
-// The kernel copies by address alone; the key only says that this memory may be reached natively.
+// The kernel copies by address alone; the key only states that this memory may be reached natively.
 constexpr std::byte kProcessCopyKey[] = {std::byte{'c'}};
 
 class UcxRegisteredMemory final : public RegisteredMemory {

@@ -23,7 +23,7 @@ struct Operation {
   bool is_flush = false;
   std::uint64_t bulk_number = 0;  ///< of a bulk message on its path, from 1
   bool in_use = false;
-  bool abandoned = false;  ///< its end was told when the connection failed; UCX still has it
+  bool abandoned = false;  ///< its end was reported when the connection failed; UCX still has it
   std::array<std::byte, kMaxHeaderBytes> header;
 };
 

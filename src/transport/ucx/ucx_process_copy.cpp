@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "transport/ucx/ucx_process_copy.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // Operations: messages, native puts and gets, flushes; how they end.
+// SPDX-License-Identifier: Apache-2.0
 #include <bit>
 #include <cstring>
 #include <utility>
@@ -49,7 +50,7 @@ Result<Sent> UcxWorker::send_on(Path& path, unsigned message_id, ByteView header
   if (!header.empty()) std::memcpy(operation.header.data(), header.data(), header.size());
   ucp_request_param_t param = operation_params(on_operation_end, operation);
   param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-  // The length alone decides, whatever UCX_RNDV_THRESH says.
+  // The length alone decides, whatever UCX_RNDV_THRESH is.
   param.flags = UCP_AM_SEND_FLAG_REPLY | UCP_AM_SEND_FLAG_EAGER;
   if (payload.size() > most_whole_bytes) [[unlikely]] {
     param.flags = UCP_AM_SEND_FLAG_REPLY | UCP_AM_SEND_FLAG_RNDV;
@@ -92,7 +93,7 @@ ucs_status_t UcxWorker::on_message(void* worker, const void* header, std::size_t
 }
 
 void UcxWorker::ignore(std::size_t header_bytes, std::size_t data_bytes) {
-  // Whoever floods us with strange messages shall not fill the log too: the 1st, 2nd, 4th, 8th, … are told.
+  // Rate-limits this warning: the 1st, 2nd, 4th, 8th, … are logged.
   if (!std::has_single_bit(++ignored_)) return;
   base::log_warn("message {} that is none of ours was ignored ({} + {} bytes)", ignored_, header_bytes, data_bytes);
 }
@@ -188,7 +189,7 @@ Result<Sent> UcxWorker::send_marker(Path& path, Operation& operation, const char
   return started(ucp_am_send_nbx(path.endpoint, kMarkerId, nullptr, 0, nullptr, 0, &param), operation, doing);
 }
 
-// Of all endpoints: UCX tells it for single ones only with a round trip. One look at most is left with UCX, which
+// Of all endpoints: UCX answers it for single ones only with a round trip. One look at most is left with UCX, which
 // counts them per endpoint in 8 bits.
 bool UcxWorker::transmit_side_is_empty() {
   if (is_looking_at_transmit_side()) return false;
@@ -238,7 +239,7 @@ void UcxWorker::finish(Operation& operation) {
   const bool is_flush = operation.is_flush;
   const std::uint64_t bulk_number = operation.bulk_number;
   if (operation.abandoned) --abandoned_;
-  // The slot is free before anybody is told, so that a send from there finds it.
+  // The slot is free before any completion is called, so that a send from there finds it.
   operations_.release(operation);
   if (is_flush) {
     path.marker_left = true;
@@ -253,7 +254,7 @@ void UcxWorker::finish(Operation& operation) {
 
 bool UcxWorker::tell_what_ended() {
   if (ended_.empty() && failed_.empty() && landed_.empty()) return false;
-  // Taken out first: who is told may send, and a send may fail its endpoint. Swapped, so that no memory is allocated.
+  // Taken out first: a completion may send, and a send may fail its endpoint. Swapped, so that no memory is allocated.
   telling_.swap(ended_);
   for (Operation* operation : telling_) finish(*operation);
   telling_.clear();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "transport/ucx/ucx_settings.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +24,7 @@ bool names_carry_transport() {
 }
 
 // Both or none: UCX refuses to receive in shorter segments than it sends.
-void choose_tcp_segments(Settings& settings) {
+void choose_tcp_segments(UcxSettings& settings) {
   if (user_sets("UCX_TCP_RX_SEG_SIZE") || user_sets("UCX_TCP_TX_SEG_SIZE")) return;
   const std::string prefix = names_carry_transport() ? "TCP_" : "";
   settings.changes.emplace_back(prefix + "RX_SEG_SIZE", "72k");
@@ -32,18 +33,18 @@ void choose_tcp_segments(Settings& settings) {
 
 // Else UCX's connect(2) blocks its thread, the server's too, until the peer's kernel answers: behind a firewall that
 // drops, two minutes.
-void choose_tcp_connecting(Settings& settings) {
+void choose_tcp_connecting(UcxSettings& settings) {
   if (user_sets("UCX_TCP_CONN_NB")) return;
   settings.changes.emplace_back(names_carry_transport() ? "TCP_CONN_NB" : "CONN_NB", "y");
 }
 
 // Where a peer dies while messages of several segments wait to be sent to it from the caller's memory, UCX 1.13 aborts
 // ("comp->count > 0"). From UCX's own buffers they do not.
-void choose_tcp_copies(Settings& settings) {
+void choose_tcp_copies(UcxSettings& settings) {
   if (!user_sets("UCX_ZCOPY_THRESH")) settings.changes.emplace_back("ZCOPY_THRESH", "inf");
 }
 
-void choose_transports(Settings& settings, bool one_machine, const std::vector<TransportRow>& rows) {
+void choose_transports(UcxSettings& settings, bool one_machine, const std::vector<TransportRow>& rows) {
   if (const char* chosen = std::getenv("UCX_TLS")) {
     settings.transports = chosen;
     return;
@@ -59,9 +60,9 @@ void choose_transports(Settings& settings, bool one_machine, const std::vector<T
 
 }  // namespace
 
-Settings choose_settings(const base::Config& config, const launch::NodeMap& nodes,
-                         const std::vector<TransportRow>& rows) {
-  Settings settings;
+UcxSettings choose_settings(const base::Config& config, const launch::NodeMap& nodes,
+                            const std::vector<TransportRow>& rows) {
+  UcxSettings settings;
   const bool one_machine = nodes.one_machine();
   choose_transports(settings, one_machine, rows);
 
@@ -70,7 +71,7 @@ Settings choose_settings(const base::Config& config, const launch::NodeMap& node
   bool tcp = false;
   bool shared_memory = false;
   for (const TransportRow& row : rows) {
-    // Of one that nobody knows nothing is taken for granted.
+    // Of an unknown one nothing is taken for granted.
     const TransportFact unknown{row.name, "", false, NativeWay::none, false, false, ""};
     const TransportFact* const known = find_fact(row.name);
     const TransportFact* const fact = known != nullptr ? known : &unknown;
@@ -83,7 +84,7 @@ Settings choose_settings(const base::Config& config, const launch::NodeMap& node
     if (fact->detects_dead_peers && fact->name != "tcp") settings.error_mode = UCP_ERR_HANDLING_MODE_PEER;
     settings.leaves_in_turn &= fact->leaves_in_turn;
   }
-  if (config.native_rma && (adapter || process_copy)) {
+  if (config.get<transport::Settings>().native_rma && (adapter || process_copy)) {
     settings.native = adapter ? NativeWay::adapter : NativeWay::process_copy;
   }
   // One rail: several would deliver one endpoint's messages out of order. It is the default, which a user's variable
@@ -99,7 +100,7 @@ Settings choose_settings(const base::Config& config, const launch::NodeMap& node
   return settings;
 }
 
-void choose_devices(Settings& settings, const std::vector<TransportRow>& rows,
+void choose_devices(UcxSettings& settings, const std::vector<TransportRow>& rows,
                     const std::vector<std::string>& interfaces) {
   if (const char* const chosen = std::getenv("UCX_NET_DEVICES")) {
     settings.over = fmt::format(" (over UCX_NET_DEVICES={})", chosen);
@@ -134,7 +135,7 @@ Status with_devices(const Status& failure, const std::vector<TransportRow>& rows
                                       chosen, fmt::join(devices, ", "))};
 }
 
-Result<ucp_config_t*> make_ucx_config(const Settings& settings) {
+Result<ucp_config_t*> make_ucx_config(const UcxSettings& settings) {
   ucp_config_t* config = nullptr;
   GRAPNEL_TRY(to_local_status(ucp_config_read(nullptr, nullptr, &config), "read its configuration"));
   for (const auto& [name, value] : settings.changes) {

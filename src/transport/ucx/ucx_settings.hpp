@@ -1,5 +1,5 @@
-// What UCX is told, and what follows from it: which transports may carry messages, how puts and gets are done, whether
-// a dead peer is noticed. docs/transport.md has the reason for each setting.
+// The settings of UCX, and what follows from them: which transports may carry messages, how puts and gets are done,
+// whether a dead peer is noticed. docs/transport.md has the reason for each setting.
 //
 // The environment is read and never changed: the program's MPI reads it too. A user's UCX_ variable wins.
 // SPDX-License-Identifier: Apache-2.0
@@ -13,11 +13,12 @@
 
 #include "base/config.hpp"
 #include "launch/launch.hpp"
+#include "transport/settings.hpp"
 #include "transport/ucx/ucx_capabilities.hpp"
 
 namespace grapnel::transport::ucx {
 
-struct Settings {
+struct UcxSettings {
   std::string transports;                                    ///< UCX_TLS in force
   std::vector<std::pair<std::string, std::string>> changes;  ///< for ucp_config_modify, in order
   NativeWay native = NativeWay::none;
@@ -31,11 +32,11 @@ struct Settings {
 };
 
 /// `rows`: what the machine has, from describe_transports.
-Settings choose_settings(const base::Config& config, const launch::NodeMap& nodes,
-                         const std::vector<TransportRow>& rows);
+UcxSettings choose_settings(const base::Config& config, const launch::NodeMap& nodes,
+                            const std::vector<TransportRow>& rows);
 
 /// Between machines: of tcp only the named interfaces, where there are some and the user has set no UCX_NET_DEVICES.
-void choose_devices(Settings& settings, const std::vector<TransportRow>& rows,
+void choose_devices(UcxSettings& settings, const std::vector<TransportRow>& rows,
                     const std::vector<std::string>& interfaces);
 
 /// Of a start without a usable transport: the same failure, and, where the user chose devices (UCX_NET_DEVICES), those
@@ -43,6 +44,6 @@ void choose_devices(Settings& settings, const std::vector<TransportRow>& rows,
 Status with_devices(const Status& failure, const std::vector<TransportRow>& rows);
 
 /// A UCX configuration with the changes made; release it with ucp_config_release. Errors: system.
-Result<ucp_config_t*> make_ucx_config(const Settings& settings);
+Result<ucp_config_t*> make_ucx_config(const UcxSettings& settings);
 
 }  // namespace grapnel::transport::ucx

@@ -1,4 +1,5 @@
 // The program's signal dispositions, where UCX changed them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 namespace grapnel::transport::ucx {

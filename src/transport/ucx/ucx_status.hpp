@@ -12,7 +12,7 @@
 
 namespace grapnel::transport::ucx {
 
-/// `doing` says what was tried ("create a worker"). A status that means that the other side is gone becomes peer_dead.
+/// `doing` names what was tried ("create a worker"). A status that means that the other side is gone becomes peer_dead.
 Status to_status(ucs_status_t status, std::string_view doing);
 
 /// The same for what this process does alone: never peer_dead, and with the limits of the process that are met (UCX

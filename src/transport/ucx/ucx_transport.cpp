@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "transport/ucx/ucx_transport.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +17,7 @@ namespace ucx {
 // UCX aborts the process where its first ones, or its own thread, are refused.
 constexpr std::size_t kDescriptorsToStart = 8;
 
-Result<std::shared_ptr<const Context>> Context::create(Settings settings) {
+Result<std::shared_ptr<const Context>> Context::create(UcxSettings settings) {
   Result<ucp_config_t*> config = make_ucx_config(settings);
   if (!config.ok()) return config.status();
   ucp_params_t params{};
@@ -46,7 +47,7 @@ namespace {
 class UcxTransport final : public Transport {
  public:
   explicit UcxTransport(std::shared_ptr<const Context> context) : context_(std::move(context)) {
-    const Settings& settings = context_->settings();
+    const UcxSettings& settings = context_->settings();
     capabilities_.name = fmt::format("ucx ({})", settings.transports);
     capabilities_.native_put = capabilities_.native_get = settings.native != NativeWay::none;
     capabilities_.detects_dead_peers = settings.detects_dead_peers;
@@ -76,7 +77,7 @@ Result<std::unique_ptr<Transport>> make_ucx_transport(const base::Config& config
   GRAPNEL_TRY(os::check_room(ucx::kDescriptorsToStart));
   Result<std::vector<TransportRow>> rows = describe_transports();
   if (!rows.ok()) return rows.status();
-  ucx::Settings settings = ucx::choose_settings(config, nodes, *rows);
+  ucx::UcxSettings settings = ucx::choose_settings(config, nodes, *rows);
   if (!nodes.one_machine()) ucx::choose_devices(settings, *rows, interfaces);
   settings.secret = secret;
   auto context = ucx::Context::create(std::move(settings));

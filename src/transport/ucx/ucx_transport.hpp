@@ -1,7 +1,7 @@
 // The transport contract on UCX's UCP.
 //
-// Threads: as transport.hpp says; the transport itself may be used by any thread.
-// Source: UCX 1.13; docs/transport.md says what UCX is told and why.
+// Threads: as in transport.hpp; the transport itself may be used by any thread.
+// Source: UCX 1.13; docs/transport.md has the settings and the reasons.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

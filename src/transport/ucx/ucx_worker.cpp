@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "transport/ucx/ucx_worker.hpp"
 
 #include <poll.h>
@@ -41,7 +42,7 @@ Status UcxWorker::open() {
   params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   params.events = UCP_WAKEUP_RX | UCP_WAKEUP_TX;
   if (context_->settings().native == NativeWay::adapter) params.events |= UCP_WAKEUP_RMA;
-  // Requests of a peer that died may stay with UCX until the worker goes: no leak that anyone could mend.
+  // Requests of a peer that died may stay with UCX until the worker ends: no leak that anyone could mend.
   params.flags = UCP_WORKER_FLAG_IGNORE_REQUEST_LEAK;
   GRAPNEL_TRY(to_local_status(ucp_worker_create(context_->handle(), &params, &worker_), "create a worker"));
   GRAPNEL_TRY(to_local_status(ucp_worker_get_efd(worker_, &event_fd_), "make a worker's event descriptor"));
@@ -93,7 +94,7 @@ UcxWorker::~UcxWorker() {
     if (endpoint->failure.ok() && !endpoint->flushing) (void)flush(*endpoint->id, {});
   }
   decline_all();
-  // Who still waits for a bulk payload has given up on it: nothing must land in its memory from here on.
+  // Those that still wait for a bulk payload have given up on it: nothing must land in its memory from here on.
   bool landing = false;
   arrivals_.for_each(Arrival::State::landing, [&landing](Arrival&) { landing = true; });
   if (!landing) drain(kDrainLimit_ns);

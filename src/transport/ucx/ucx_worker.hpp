@@ -1,18 +1,20 @@
-// A mailbox on one UCP worker: messages are active messages with one id, and every message says which endpoint leads
-// back.
+// A mailbox on one UCP worker: messages are active messages with one id, and every message names the endpoint that
+// leads back.
 //
 // Threads: one at a time (UCS_THREAD_MODE_SERIALIZED), except `doze` and `wake`.
 // Invariants:
-// (1) Nobody is called from inside ucp_worker_progress except the sink with a message: completions and failures are
-//     collected there and told after it. UCX runs completions while it empties an endpoint's queue; a message sent from
-//     one at that moment would overtake those that still wait in the queue.
+// (1) No function is called from inside ucp_worker_progress except the sink with a message: completions and failures
+// are
+//     collected there and called after it. UCX runs completions while it empties an endpoint's queue; a message sent
+//     from one at that moment would overtake those that still wait in the queue.
 // (2) The first message on every connection is a hello with the sender's address. With it the receiver makes the way
-//     back an endpoint of its own: one that UCX made by itself is freed when the peer dies, under whoever kept it.
+//     back an endpoint of its own: one that UCX made by itself is freed when the peer dies, under the object that kept
+//     it.
 // (3) A flush of messages waits for no answer, where transports let messages leave in turn: it sends a marker, and when
 //     UCX has taken that, all before it have left, but for bulk payloads, which are waited for besides.
 //     ucp_ep_flush_nbx over TCP would cost a round trip, and wait for a peer that does not progress its worker.
 // (4) An operation under way holds a slot with its header until UCX is through with it.
-// (5) A bulk message is a rendezvous of UCX: the announcement comes as an active message of the same connection, in
+// (5) A bulk message is a rendezvous of UCX: the announcement is an active message of the same connection, in
 //     order; `receive` gives the place to UCX, and the payload is written there from the socket or by the adapter.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -144,7 +146,7 @@ class UcxWorker final : public Worker {
   Path* last_path_ = nullptr;
 
   ArrivalPool<Arrival> arrivals_;
-  std::size_t abandoned_ = 0;        ///< operations that UCX still has although their failure was told
+  std::size_t abandoned_ = 0;        ///< operations that UCX still has although their failure was reported
   Arrival* offered_ = nullptr;       ///< to the sink, at this moment
   std::vector<Arrival*> landed_;     ///< since the last tell_what_ended
   std::vector<Operation*> ended_;    ///< since the last tell_what_ended

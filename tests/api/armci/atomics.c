@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Accumulates from all ranks at once, read-modify-write, and mutexes: nothing is lost, whoever comes from which node.
  */
 #include "support.h"

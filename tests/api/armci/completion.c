@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is promised when a call has returned: the source is the caller's again, a rank's blocking operations have
  * happened in its order, accumulates from everywhere add up in every form, and ranks of a node share their memory. */
 #include "support.h"

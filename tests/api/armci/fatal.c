@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that cannot answer an error stop the job with one message. The argument names the mistake; rank 0 makes it, the
  * others wait, so that they end only if the whole job does. */
 #include "support.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compiled as C and as C++ with -DARMCI_GIOV_BYTES_FIRST, and sets the members by position. The C one also has a tool
  * before a vector call: what this order's programs call is what such a tool, compiled alike, defines. */
 #define GIOV_OF(from, to) \

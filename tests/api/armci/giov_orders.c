@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files with both orders of armci_giov_t's members in one program; this one has the default, ptr_array_len first. */
 #define GIOV_OF(from, to) \
   { from, to, kPieces, sizeof(long) }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Vector calls from source files with both orders of armci_giov_t's members, in one program. */
 #ifndef GRAPNEL_TESTS_ARMCI_GIOV_ORDERS_H
 #define GRAPNEL_TESTS_ARMCI_GIOV_ORDERS_H

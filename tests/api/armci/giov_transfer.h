@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The body of the transfers that giov_orders.h declares: includes armci.h in the order that the including file chose.
  * GIOV_TRANSFER: the function's name. GIOV_OF(from, to): one descriptor's members, by position, in that order. */
 #include "giov_orders.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Groups: overlapping, in an order of their own, nested; their memory, their messages, their communicator. */
 #include <unistd.h>
 

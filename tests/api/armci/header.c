@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The headers alone, as C11 and as C++20; both orders of including them; types, constants and both names of a call. */
 #include "armci.h"
 #include "message.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ARMCI programs on three hosts of a lab, and what a delay between hosts makes of the calls.
 
 MPICH 4.0 often hangs in MPI_Finalize between hosts over TCP, in programs of MPI alone too: a rank that is through waits in a

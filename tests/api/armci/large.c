@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One segment of many MiB (the argument), beyond 4 GiB where it is large enough: reached at its beginning, at its end,
  * and across 4 GiB; then more than the machine has, which is refused in words while the job goes on. Memory, mappings
  * and descriptors are as before in the end. */

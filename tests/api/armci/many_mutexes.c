@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Many mutexes: more of another node than a node keeps words for by default, more at once that somebody waits for than
  * a rank has places in queues by default, and more than there is memory. */
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory: what is allocated is zero, reachable and given back; parts of different and of no size; errors of the caller.
  */
 #include "support.h"

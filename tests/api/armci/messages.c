@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The message layer: point to point, broadcasts, trees, and every operation of the reductions against a computed
  * result. */
 #include <time.h>

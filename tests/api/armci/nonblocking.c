@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Nonblocking operations: explicit and implicit handles, waiting and testing, aggregates, handles that nobody set. */
 #include "support.h"
 

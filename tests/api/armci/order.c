@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What happens in which order: one rank's blocking operations, fences, flags, notifications, neighbours' memory. */
 #include <unistd.h>
 

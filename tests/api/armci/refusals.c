@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls with an int result refuse what is wrong, say so in one line that begins with their name, and touch nothing; the
  * job goes on. Each mistake in each call that can have it, against one's own rank, a neighbour and another node. */
 #include <unistd.h>

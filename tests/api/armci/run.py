@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Starts an ARMCI test program under mpirun, once per shape of the job, and judges exit code and output.
 
 A shape is RANKSxNODES. Normally a run must exit 0 and print "passed", with the ranks and nodes of its shape; with --dies it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ways to start and to end; the first argument names one. Judged by "passed" and a clean exit. */
 #include <sys/wait.h>
 #include <unistd.h>

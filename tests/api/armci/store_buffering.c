@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two ranks of a node store a word each, fence, and load the other's word: one of them at least must see the other's
  * store, for which the processor's store buffer must be empty before the load. Without the fence in ARMCI_Fence or
  * _AllFence both miss it in some of these rounds. */

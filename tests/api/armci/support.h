@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the ARMCI test programs share: a check that names rank and place, start and end, and a picture of the job. */
 #ifndef GRAPNEL_TESTS_ARMCI_SUPPORT_H
 #define GRAPNEL_TESTS_ARMCI_SUPPORT_H

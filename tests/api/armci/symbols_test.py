@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """libarmci.so shows exactly what the headers declare, ARMCI_ names weak, and needs nothing that is not named in it."""
 
 import argparse

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any thread may call: several threads of each rank put, get, accumulate, add, lock and wait at once, each with handles
  * of its own, while the main thread makes groups and takes part in barriers. */
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every form of put, get and accumulate, to every rank of a ring and to oneself: contiguous, strided, vector, values.
  */
 #include "support.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A program that puts itself before two calls, as a profiling tool does: its own are taken, and the twins still work.
  */
 #include "support.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Much of everything, and nothing left: descriptors, threads, mappings and memory are counted before and after.
  * Arguments: how many allocations, groups, outstanding handles. */
 #include "support.h"

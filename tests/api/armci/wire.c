@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How many messages a thing takes, told by GRAPNEL_STATS at the end: rank 0 does what the argument names, to the last
  * rank, which is on another node. run.py compares the table. */
 #include "support.h"

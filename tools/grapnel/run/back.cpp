@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "run/back.hpp"
 
 #include <fcntl.h>
@@ -158,7 +159,7 @@ class Back {
     return ranks_.start(start);
   }
 
-  // One sleep and what it brought. What a rank has asked comes before its end.
+  // One sleep and what it brought. What a rank has asked arrives before its end.
   void serve(Job& job) {
     std::array<pollfd, 3> entries{
         {{signals_.number(), POLLIN, 0}, {start_.front.number(), POLLIN, 0}, {server_.number(), POLLIN, 0}}};

@@ -1,7 +1,8 @@
 // The launcher's second process: hosts the ranks' server, forks the ranks and ends the job.
 //
 // It is apart from the one that the user sees so that each can notice the other's death: whichever is killed, the other
-// one says so, kills what is left of the job and cleans up.
+// one prints so, kills what is left of the job and cleans up.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <sys/resource.h>

@@ -1,8 +1,9 @@
 // The launcher's first process, the one that the user sees: passes signals (and a terminal's input) on, waits for the
 // second one, and cleans up when that is killed.
 //
-// It alone prints why the job ends: the second one sends it the verdict. So the line comes once, and comes even when
-// the second one dies right after it has decided.
+// It alone prints why the job ends: the second one sends it the verdict. So the line arrives once, and arrives even
+// when the second one dies right after it has decided.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "run/hand_over.hpp"
 
 #include <fmt/format.h>
@@ -109,8 +110,8 @@ std::vector<std::string> hosts_of(const RunOptions& options) {
   return hosts;
 }
 
-// "a:2,b:1". Where no host says how many ranks it takes, each takes its part, in blocks, the first ones one more: left
-// alone, Open MPI would fill one host after another, and hydra deal the ranks out like cards.
+// "a:2,b:1". Where no host states how many ranks it takes, each takes its part, in blocks, the first ones one more:
+// left alone, Open MPI would fill one host after another, and hydra deal the ranks out like cards.
 std::string hosts_with_slots(const RunOptions& options) {
   const std::vector<std::string> hosts = hosts_of(options);
   const bool as_given = options.hosts.find(':') != std::string::npos;

@@ -1,4 +1,5 @@
 // Jobs that another launcher has to start: MPI programs, several hosts, Slurm.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "run/options.hpp"

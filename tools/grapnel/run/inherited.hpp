@@ -1,4 +1,5 @@
 // What a launcher's process was given at its start, and what of it the ranks get.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <sys/resource.h>

@@ -5,10 +5,11 @@
 //     wait for it at their start; one that ended well while others wait for it in a fence; and one whose connection the
 //     server has closed because of what it sent;
 //   - so does a rank that asks to abort, the time limit, and a signal from the user that ended a rank;
-//   - ending: SIGTERM to all, SIGKILL a second later; when a rank died SIGTERM comes a tenth of a second later, so that
-//     the others can say what they waited for (docs/locks.md);
+//   - ending: SIGTERM to all, SIGKILL a second later; when a rank died SIGTERM arrives a tenth of a second later, so
+//     that the others can say what they waited for (docs/locks.md);
 //   - a signal that asks to end is passed on first; ranks that are still there five seconds later are killed, or at
 //     once when the user asks a second time.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <chrono>

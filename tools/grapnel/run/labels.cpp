@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "run/labels.hpp"
 
 #include <fcntl.h>
@@ -23,7 +24,7 @@ Labels::~Labels() {
   if (done_) {
     thread_.join();
   } else {
-    thread_.detach();  // stuck in a write to somebody who does not read; the process is about to end
+    thread_.detach();  // stuck in a write to a rank that does not read; the process is about to end
   }
 }
 

@@ -2,6 +2,7 @@
 //
 // One thread reads all pipes and writes whole lines, so that a reader who is slow (a pager) holds up the ranks' output
 // but not the launcher.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,5 @@
-// The one line that says why a job ended.
+// The one line that states why a job ended.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

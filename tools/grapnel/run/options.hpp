@@ -1,4 +1,5 @@
 // What the user asked `grapnel run` for.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>
@@ -8,7 +9,7 @@ namespace grapnel::tool {
 
 struct RunOptions {
   int ranks = 1;
-  int nodes = 0;         ///< virtual nodes per machine; 0: GRAPNEL_NODES as it stands
+  int nodes = 0;         ///< virtual nodes per machine; 0: GRAPNEL_NODES as it is
   bool label = false;    ///< every line of output begins with its rank
   bool mpi = false;      ///< the program calls MPI_Init: its own launcher has to start it
   std::string hosts;     ///< "a,b" or "a:2,b:1" (ranks each); empty: this machine

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "run/pmi_connection.hpp"
 
 #include <sys/socket.h>

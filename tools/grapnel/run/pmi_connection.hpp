@@ -1,7 +1,8 @@
 // The launcher's end of one rank's socket: lines and bytes in, answers out, and never a wait.
 //
-// What comes in is not trusted: a line without an end is bounded, and no request is read while an answer is not taken,
-// so a rank can fill its own socket and nothing of the launcher's.
+// Input is not trusted: a line without an end is bounded, and no request is read while an answer is not
+// taken, so a rank can fill its own socket and nothing of the launcher's.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,7 @@ class PmiConnection {
 
   int number() const { return socket_.number(); }
   bool open() const { return socket_.valid(); }
-  /// The rank sees the end. What it had sent and nobody has read is gone.
+  /// The rank sees the end. What it had sent and the launcher has not read is gone.
   void close();
 
   /// Takes a piece of what has come. False when nothing more will come.

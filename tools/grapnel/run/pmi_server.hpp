@@ -1,13 +1,14 @@
 // The server of a job on this machine: what its ranks ask when they join, exchange values, meet in a barrier, or abort.
 //
-// It speaks PMI-1, as MPICH's hydra does, over one pair of sockets per rank: there is no port and no name, so only a
+// It uses PMI-1, as MPICH's hydra does, over one pair of sockets per rank: there is no port and no name, so only a
 // process that inherited a rank's socket can ask anything, and it asks as that rank. Grapnel's ranks use three requests
 // more (launch/internal/pmi1_client.hpp), which an answer announces.
 //
-// It never waits: a rank that sends nothing, half a line, or what is no request at all keeps nobody else from being
+// It never waits: a rank that sends nothing, half a line, or what is no request at all keeps no other rank from being
 // served. What a rank may leave here is bounded.
 //
 // Threads: the one that made it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

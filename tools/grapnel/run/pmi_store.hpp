@@ -1,4 +1,5 @@
 // The key store of PMI-1, for an MPI that a rank starts: one for all ranks, in which a key is its first owner's.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <map>
@@ -21,7 +22,7 @@ class PmiStore {
   const std::string& name() const { return name_; }
   /// Errors: refused (another rank's key, no room), in words of one word each: they go into a line of PMI-1.
   Status put(int rank, const std::string& store, const std::string& key, const std::string& value);
-  /// Null where nobody has put it.
+  /// Null where no rank has put it.
   const std::string* get(const std::string& store, const std::string& key) const;
 
  private:

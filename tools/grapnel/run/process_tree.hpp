@@ -1,6 +1,7 @@
 // Every process that a job has started, however it hides: found by parentage, because groups and sessions can be left.
 //
 // The launcher's processes are subreapers: a rank's orphans become their children and so stay in the tree.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,5 @@
 // The program that is to be started, found and looked at before anything else happens.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

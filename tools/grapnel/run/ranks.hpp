@@ -2,6 +2,7 @@
 //
 // Each rank leads a process group of its own, so that a forwarded signal reaches the program behind a wrapper script
 // as it would from a terminal. The kernel kills a rank when the process that forked it dies.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <sys/resource.h>

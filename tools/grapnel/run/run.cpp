@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include "base/config.hpp"
@@ -6,6 +7,7 @@
 #include "run/message.hpp"
 #include "run/options.hpp"
 #include "run/program.hpp"
+#include "runtime/services.hpp"
 
 namespace grapnel::tool {
 namespace {
@@ -26,7 +28,8 @@ int run(RunOptions options) {
   if (options.command.empty()) return refuse("which program? grapnel run -n 4 -- ./program arguments…");
   if (options.ranks < 1) return refuse(fmt::format("-n {}: a job has at least one rank", options.ranks));
   // Each rank would refuse a setting, and print so.
-  if (const auto config = base::Config::from_environment(); !config) return refuse(config.status().message());
+  if (const auto config = base::Config::from_environment(runtime::settings_groups()); !config)
+    return refuse(config.status().message());
   if (needs_hand_over(options)) return hand_over(options);
   if (options.nodes > options.ranks) {
     return refuse(fmt::format("--nodes {}: more virtual nodes than the {} rank(s)", options.nodes, options.ranks));

@@ -1,4 +1,5 @@
 // Signals as something to poll on.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <signal.h>
@@ -17,7 +18,7 @@ sigset_t forwarded_signals();
 bool asks_to_end(int signal);
 
 /// The stop that a terminal asks for is apart: it must stay pending until the launcher is ready to stop. A continue
-/// that comes before then takes it away again, in the kernel, so that stop and continue cannot pass each other.
+/// that arrives before then takes it away again, in the kernel, so that stop and continue cannot pass each other.
 class StopRequests {
  public:
   /// Errors: system.

@@ -1,0 +1,30 @@
+// The service rma: put, get, accumulate and read-modify-write of one rank, and the handlers of its node's server.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/core.hpp"
+#include "rma/handlers.hpp"
+#include "rma/rma.hpp"
+#include "rma/stripes.hpp"
+
+namespace grapnel::rma {
+
+class RmaService final : public core::Service {
+ public:
+  explicit RmaService(core::Core& core);
+
+  Rma& rma() { return rma_; }
+
+  Status complete() override;
+  void before_client_ends() override { rma_.forget_remote_keys(); }
+  void append_counts(std::vector<OperationCount>& rows) const override;
+
+ private:
+  Stripes stripes_;
+  Rma rma_;
+  Handlers handlers_;
+};
+
+extern const core::ServiceType kService;
+
+}  // namespace grapnel::rma
