@@ -41,6 +41,7 @@
 #include "grapnel/lock.hpp"
 #include "grapnel/lock_set.hpp"
 #include "grapnel/operation_count.hpp"
+#include "grapnel/reduction.hpp"
 #include "grapnel/shape.hpp"
 #include "grapnel/status.hpp"
 #include "grapnel/types.hpp"
@@ -219,8 +220,38 @@ class GRAPNEL_API Runtime {
   /// The same in two steps; after `test_barrier` or `end_barrier`, `joined` has the result until the next begin.
   Status begin_barrier_with(const Group& group, CombineId combine, ByteView payload);
   Bytes joined(const Group& group) const;
-  /// The group needs its barrier no more; every member calls it. Waits for nothing. The group may be used again.
+  /// The group needs its barrier and its collectives no more; every member calls it. It waits for others of the node
+  /// only until they have taken what this rank gave them in a collective. The group may be used again.
   Status release(const Group& group);
+
+  // --- collectives of all ranks, or of a group of which the caller is a member (docs/collective.md). On return the
+  // caller's buffers may be reused and its result is there; no write is completed by them, and a rank may return before
+  // others have come. Calls of one group are matched by their order; where members call different ones, the job ends
+  // and says so. Results have the same bits each time (grapnel/reduction.hpp). Between nodes ⌈log2 nodes⌉ messages per
+  // node for little data. Errors of all: invalid_argument (nothing was sent), unavailable (2,048 groups have
+  // collectives on this node), peer_dead ---
+  /// `data` of the root to the `data` of all.
+  Status broadcast(void* data, std::size_t bytes, Rank root);
+  Status broadcast(const Group& group, void* data, std::size_t bytes, Rank root);
+  /// `count` elements of each, joined element by element at `destination` of the root, which may be `source`. Elsewhere
+  /// `destination` is not touched, and may be null.
+  Status reduce(const Reduction& reduction, const void* source, void* destination, std::size_t count, Rank root);
+  Status reduce(const Group& group, const Reduction& reduction, const void* source, void* destination,
+                std::size_t count, Rank root);
+  /// The same, at `destination` of all.
+  Status allreduce(const Reduction& reduction, const void* source, void* destination, std::size_t count);
+  Status allreduce(const Group& group, const Reduction& reduction, const void* source, void* destination,
+                   std::size_t count);
+  /// `bytes` of each, one after the other by rank, at `destination` of all. `source` may be the caller's place there.
+  Status allgather(const void* source, void* destination, std::size_t bytes);
+  Status allgather(const Group& group, const void* source, void* destination, std::size_t bytes);
+  /// The i-th piece of `source` goes to member i, and from it comes the i-th piece of `destination`. Pieces lie one
+  /// after the other, all of `bytes`, or of the lengths given by member; a rank sends another as much as that one
+  /// expects. One message to each member, and one for each further 4 KiB.
+  Status alltoall(const void* source, void* destination, std::size_t bytes);
+  Status alltoall(const Group& group, const void* source, void* destination, std::size_t bytes);
+  Status alltoall(const Group& group, const void* source, std::span<const std::size_t> send_bytes, void* destination,
+                  std::span<const std::size_t> receive_bytes);
 
   // --- signals: the target sees them when the data is there ---
   /// A put, after which the 32-bit word at `remote_flag` (aligned, of the same target) is set to `value`: a rank that

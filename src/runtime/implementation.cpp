@@ -109,6 +109,7 @@ Status Runtime::Implementation::open_services(const runtime::ServiceTypes& types
   barriers = &core->service<sync::Barriers>();
   locks = &core->service<locks::Locks>();
   notifications = &core->service<sync::Notifications>();
+  collectives = &core->service<collective::Collectives>();
   return {};
 }
 

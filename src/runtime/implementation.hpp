@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/config.hpp"
+#include "collective/collectives.hpp"
 #include "core/core.hpp"
 #include "exchange/group_exchange.hpp"
 #include "exchange/letters.hpp"
@@ -66,6 +67,7 @@ class Runtime::Implementation {
   sync::Barriers* barriers = nullptr;
   locks::Locks* locks = nullptr;
   sync::Notifications* notifications = nullptr;
+  collective::Collectives* collectives = nullptr;
   LockSet default_locks;
   std::unique_ptr<runtime::RankReports> reports;  ///< null before the start and after the end
 

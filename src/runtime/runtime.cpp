@@ -228,7 +228,8 @@ Bytes Runtime::joined(const Group& group) const {
 }
 Status Runtime::release(const Group& group) {
   GRAPNEL_ASSIGN_OR_RETURN(const auto members, Implementation::sound(group, "release"));
-  return implementation_->barriers->release(*members);
+  GRAPNEL_TRY(implementation_->barriers->release(*members));
+  return implementation_->collectives->release(*members);
 }
 
 Status Runtime::put_and_signal(const void* source, void* remote, std::size_t bytes, void* remote_flag,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/services.hpp"
 
+#include "collective/collectives.hpp"
 #include "exchange/letters.hpp"
 #include "launch/settings.hpp"
 #include "locks/locks.hpp"
@@ -21,6 +22,7 @@ const ServiceTypes& standard_services() {
       &rma::kService,
       &sync::kBarrierService,
       &sync::kNotificationService,
+      &collective::kService,
   };
   return services;
 }

@@ -1,0 +1,37 @@
+// What the members of a group call together: compared where their data meets, so that a program whose ranks disagree
+// ends with a text that names both.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "grapnel/reduction.hpp"
+#include "grapnel/types.hpp"
+
+namespace grapnel::collective {
+
+enum class CallKind : std::uint32_t { none, broadcast, reduce, allreduce, allgather, alltoall };
+
+/// As it lies in node memory and travels between nodes.
+struct Call {
+  CallKind kind = CallKind::none;
+  std::uint32_t reduction = 0;  ///< a number made of its name and element; 0: none
+  std::uint64_t amount = 0;     ///< elements, or bytes
+  std::int32_t root = -1;       ///< rank; -1: none
+  std::uint32_t unused = 0;
+
+  bool operator==(const Call&) const = default;
+};
+static_assert(std::has_unique_object_representations_v<Call>, "it travels: no byte that nobody writes");
+
+const char* name_of(CallKind kind);
+
+/// "broadcast of 8 bytes from rank 3".
+std::string to_string(const Call& call);
+
+/// FNV-1a of name and element size; never 0.
+std::uint32_t number_of(const Reduction& reduction);
+
+}  // namespace grapnel::collective
