@@ -15,10 +15,6 @@ namespace {
 // Of the messages by which MPI makes a communicator from `parent_`.
 constexpr int kCreateTag = 7;
 
-void free_comms(GroupEntry& entry) {
-  for (MPI_Comm* comm : {&entry.node_comm, &entry.masters_comm, &entry.comm}) free_comm(*comm);
-}
-
 /// The world ranks that a list of a parent's ranks means.
 Result<std::vector<int>> members_of(const GroupEntry& parent, const int* ranks, int count) {
   if (count < 0) return negative("count", count);
@@ -48,13 +44,12 @@ void free_comm(MPI_Comm& comm) {
   if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
 }
 
-Result<MPI_Comm> Groups::create_comm(const GroupEntry& group, const int* places, int count) const {
-  std::vector<int> ranks;
-  for (int i = 0; i < count; ++i) ranks.push_back(group.members[static_cast<std::size_t>(places[i])]);
+// Collective over the members.
+Result<MPI_Comm> Groups::create_comm(const std::vector<int>& members) const {
   MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_group(parent_, &all);
-  MPI_Group_incl(all, count, ranks.data(), &some);
+  MPI_Group_incl(all, static_cast<int>(members.size()), members.data(), &some);
   const Status made = mpi::status_of(MPI_Comm_create_group(parent_, some, kCreateTag, &comm));
   MPI_Group_free(&some);
   MPI_Group_free(&all);
@@ -82,7 +77,7 @@ Status Groups::open(Runtime& runtime, MPI_Comm comm) {
 void Groups::clear() {
   const base::MutexLock guard(mutex_);
   std::sort(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) { return a.serial > b.serial; });
-  for (GroupEntry& entry : entries_) free_comms(entry);
+  for (GroupEntry& entry : entries_) free_comm(entry.comm);
   free_comm(parent_);
   entries_.clear();
   world_ = nullptr;
@@ -139,7 +134,7 @@ Result<ARMCI_Group> Groups::create(const GroupEntry& parent, const int* ranks, i
     for (const int member : *members) of_world.push_back(Rank{member});
     GRAPNEL_ASSIGN_OR_RETURN(auto made, runtime_->make_group(of_world));
     core = std::move(made);
-    GRAPNEL_ASSIGN_OR_RETURN(const auto created, create_comm(parent, ranks, count));
+    GRAPNEL_ASSIGN_OR_RETURN(const auto created, create_comm(*members));
     comm = created;
   }
   int id = 0;
@@ -156,7 +151,10 @@ Status Groups::free(const ARMCI_Group& handle) {
   if (handle.id == kWorld) return {Code::invalid_argument, "the world's group cannot be freed"};
   GroupEntry& entry = *found;
   if (entry.has_me()) GRAPNEL_TRY(runtime_->release(entry.core));
-  free_comms(entry);
+  for (const auto& scope : {entry.on_node, entry.masters}) {
+    if (scope && scope->core.size() > 0) GRAPNEL_TRY(runtime_->release(scope->core));
+  }
+  free_comm(entry.comm);
   const base::MutexLock guard(mutex_);
   const unsigned generation = entry.generation + 1;
   entry = GroupEntry{};

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "api/armci/define.hpp"
@@ -21,13 +22,18 @@ Result<MPI_Comm> duplicate(MPI_Comm comm);
 /// Leaves MPI_COMM_NULL, which may stand there before, too. Collective.
 void free_comm(MPI_Comm& comm);
 
+/// Some members of a group, as the core knows them.
+struct Scope {
+  Group core;  ///< without members where I am none of them
+  Rank first;  ///< in the order of the group that they are of
+};
+
 struct GroupEntry {
   std::vector<int> members;               ///< ranks of the world, in the group's order
   int my_index = -1;                      ///< among `members`; -1: not a member
   MPI_Comm comm = MPI_COMM_NULL;          ///< in the group's order; null where I am not a member
-  MPI_Comm node_comm = MPI_COMM_NULL;     ///< the members on my node; made when first needed
-  MPI_Comm masters_comm = MPI_COMM_NULL;  ///< the first member of each node; made when first needed
   Group core;                             ///< only where I am a member
+  std::optional<Scope> on_node, masters;  ///< made when first needed
   unsigned generation = 1;
   unsigned serial = 0;  ///< of the creation; members of two groups made them in the same order
   bool live = false;
@@ -48,8 +54,6 @@ class Groups {
 
   GroupEntry& world() { return *world_; }
   MPI_Comm world_comm() const { return world_->comm; }
-  /// Of the world, for messages between the library's own ranks: none of the program's is in it. Tags: see its users.
-  MPI_Comm library_comm() const { return parent_; }
   /// The entry of a handle. Errors: null, freed, never made.
   Result<GroupEntry*> find(const ARMCI_Group* handle);
   /// The same, and the caller is a member.
@@ -57,14 +61,13 @@ class Groups {
   /// `ranks` index `parent`'s members. Collective over the members.
   Result<ARMCI_Group> create(const GroupEntry& parent, const int* ranks, int count);
   Status free(const ARMCI_Group& handle);
-  /// Of the members of `group` at these places, one of which is the caller's. Collective over them.
-  Result<MPI_Comm> create_comm(const GroupEntry& group, const int* places, int count) const;
 
   ARMCI_Group world_handle() const { return {world_->comm, kWorld, world_->generation}; }
   ARMCI_Group default_group() const { return default_; }
   void set_default(const ARMCI_Group& group) { default_ = group; }
 
  private:
+  Result<MPI_Comm> create_comm(const std::vector<int>& members) const;
   GroupEntry& add_entry();
   GroupEntry& take_entry(int& id);
 

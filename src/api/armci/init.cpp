@@ -97,6 +97,7 @@ Result<std::unique_ptr<Job>> build_job(MPI_Comm comm) {
   job->rma = &core.service<rma::RmaService>().rma();
   job->lock_sets = &core.service<locks::Locks>();
   job->barriers = &core.service<sync::Barriers>();
+  job->collectives = &core.service<collective::Collectives>();
   job->notifications = &core.service<sync::Notifications>();
   job->waiting = &core.waiting;
   job->runtime = std::make_unique<Runtime>(std::move(implementation));

@@ -14,6 +14,7 @@
 
 #include "api/armci/groups.hpp"
 #include "base/mutex.hpp"
+#include "collective/collectives.hpp"
 #include "grapnel/runtime.hpp"
 #include "locks/lock_set.hpp"
 #include "locks/locks.hpp"
@@ -39,6 +40,7 @@ struct Job {
   // Of `runtime`: what is waited for in pieces.
   sync::Barriers* barriers = nullptr;
   sync::Notifications* notifications = nullptr;
+  collective::Collectives* collectives = nullptr;
   locks::Locks* lock_sets = nullptr;  ///< of `runtime`
   std::shared_ptr<locks::Set> locks;  ///< the mutexes, if there are any
   int me = 0;

@@ -1,18 +1,20 @@
-// Point-to-point messages, barriers, broadcasts and the tree, over MPI.
+// Point-to-point messages, by MPI; barriers and broadcasts, by the core; and the tree.
 //
-// The barriers are the core's. Only the calling thread enters MPI. What MPI itself reports ends the job, in the name of
-// the call.
+// Before ARMCI_Init and after ARMCI_Finalize there is no core, and MPI does what is allowed then. Only the calling thread
+// enters MPI. What MPI itself reports ends the job, in the name of the call.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 
 #include "api/armci/define.hpp"
 #include "api/armci/errors.hpp"
 #include "api/armci/rank_waits.hpp"
 #include "api/armci/scopes.hpp"
 #include "mpi/status.hpp"
+#include "runtime/group_access.hpp"
 
 using grapnel::Code;
 using grapnel::Result;
@@ -21,8 +23,6 @@ using namespace grapnel::armci;
 
 namespace grapnel::armci {
 namespace {
-
-constexpr int kHandOverTag = 8;  // on `library_comm`
 
 void check_buffer(const char* call, int bytes, int rank, MPI_Comm comm) {
   if (bytes < 0) stop(call, negative("bytes", bytes));
@@ -58,55 +58,46 @@ int receive(const char* call, int tag, void* buffer, int room, int* bytes, int f
   return status.MPI_SOURCE;
 }
 
-Status run_broadcast(MPI_Comm comm, void* buffer, int bytes, int root) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  GRAPNEL_TRY(mpi::status_of(MPI_Ibcast(buffer, bytes, MPI_BYTE, root, comm, &request)));
-  return wait_for_mpi(request, bytes);
+Status run_broadcast(const char* call, Job& job, const Group& ranks, void* buffer, int bytes, int root) {
+  if (ranks.size() == 0) return {};  // the caller is none of them
+  return run_collective(call, job, [&](collective::Collectives& collectives) {
+    return collectives.broadcast(*GroupAccess::of(ranks), buffer, static_cast<std::size_t>(bytes), Rank{root});
+  });
 }
 
-/// From one member of the group to another; the rest return at once.
-Status hand_over(const Job& job, const GroupEntry& group, void* buffer, int bytes, int from, int to) {
-  const auto world_rank = [&](int place) { return group.members[static_cast<std::size_t>(place)]; };
-  const MPI_Comm comm = job.groups.library_comm();
-  MPI_Request request = MPI_REQUEST_NULL;
-  if (group.my_index == from) {
-    GRAPNEL_TRY(mpi::status_of(MPI_Isend(buffer, bytes, MPI_BYTE, world_rank(to), kHandOverTag, comm, &request)));
-  } else if (group.my_index == to) {
-    GRAPNEL_TRY(mpi::status_of(MPI_Irecv(buffer, bytes, MPI_BYTE, world_rank(from), kHandOverTag, comm, &request)));
-  } else {
-    return {};
-  }
-  return wait_for_mpi(request, bytes);
+/// Among members of a group that are seldom together: the first of `places` has the data.
+Status broadcast_once(const char* call, Job& job, const GroupEntry& group, const std::vector<int>& places,
+                      void* buffer, int bytes) {
+  GRAPNEL_ASSIGN_OR_RETURN(const auto ranks, group_of(job, group, places));
+  if (ranks.size() == 0) return {};
+  GRAPNEL_TRY(run_broadcast(call, job, ranks, buffer, bytes, group.members[static_cast<std::size_t>(places.front())]));
+  return job.runtime->release(ranks);
 }
 
-/// `root` is a rank of the group. One that is no master hands its data to the first of the masters.
-Status broadcast(Job& job, GroupEntry& group, int scope, void* buffer, int bytes, int root) {
+/// `root` is a rank of the group. One that is no master takes part beside the masters.
+Status broadcast(const char* call, Job& job, GroupEntry& group, int scope, void* buffer, int bytes, int root) {
   if (bytes < 0) return negative("bytes", bytes);
   if (root < 0 || root >= group.size()) return bad_rank(root, group.size());
-  GRAPNEL_ASSIGN_OR_RETURN(const auto places, places_of_scope(job, group, scope));
-  auto found = std::find(places.begin(), places.end(), root);
-  if (found == places.end()) {
-    if (scope != SCOPE_MASTERS) {
-      return {Code::invalid_argument, fmt::format("root {} takes no part in scope {}", root, scope)};
-    }
-    found = places.begin();
-    GRAPNEL_TRY(hand_over(job, group, buffer, bytes, root, *found));
+  GRAPNEL_ASSIGN_OR_RETURN(const auto ranks, ranks_of_scope(job, group, scope));
+  if (takes_part(job, group, scope, root)) {
+    return run_broadcast(call, job, ranks.core, buffer, bytes, group.members[static_cast<std::size_t>(root)]);
   }
-  GRAPNEL_ASSIGN_OR_RETURN(const auto comm, comm_of_scope(job, group, scope));
-  if (comm == MPI_COMM_NULL) return {};
-  return run_broadcast(comm, buffer, bytes, static_cast<int>(found - places.begin()));
-}
-
-Status broadcast_in_node(Job& job, void* buffer, int bytes) {
-  const auto places = places_of_scope(job, job.groups.world(), SCOPE_NODE);
-  return broadcast(job, job.groups.world(), SCOPE_NODE, buffer, bytes, places->front());
+  if (scope != SCOPE_MASTERS) {
+    return {Code::invalid_argument, fmt::format("root {} takes no part in scope {}", root, scope)};
+  }
+  GRAPNEL_ASSIGN_OR_RETURN(auto places, places_of_scope(job, group, scope));
+  places.insert(places.begin(), root);
+  return broadcast_once(call, job, group, places, buffer, bytes);
 }
 
 void broadcast_to_all(const char* call, void* buffer, int bytes, int root) {
-  const MPI_Comm comm = world_comm(call);
-  check_buffer(call, bytes, root, comm);
-  const Status done = run_broadcast(comm, buffer, bytes, root);
-  if (!done.ok()) stop(call, done);
+  if (the_job == nullptr) {  // before ARMCI_Init, or after ARMCI_Finalize
+    const MPI_Comm comm = world_comm(call);
+    check_buffer(call, bytes, root, comm);
+    must_mpi(call, MPI_Bcast(buffer, bytes, MPI_BYTE, root, comm));
+    return;
+  }
+  must(call, [&](Job& job) { return broadcast(call, job, job.groups.world(), SCOPE_ALL, buffer, bytes, root); });
 }
 
 }  // namespace
@@ -175,11 +166,15 @@ ARMCI_DEFINE_LOWER(void, msg_brdcst, (void* buffer, int bytes, int root)) {
 ARMCI_DEFINE_LOWER(void, msg_bcast_scope, (int scope, void* buffer, int bytes, int root)) {
   if (scope == SCOPE_ALL) return broadcast_to_all("armci_msg_bcast_scope", buffer, bytes, root);
   must("armci_msg_bcast_scope",
-       [&](Job& job) { return broadcast(job, job.groups.world(), scope, buffer, bytes, root); });
+       [&](Job& job) { return broadcast("armci_msg_bcast_scope", job, job.groups.world(), scope, buffer, bytes, root); });
 }
 
 ARMCI_DEFINE_LOWER(void, msg_clus_brdcst, (void* buffer, int bytes)) {
-  must("armci_msg_clus_brdcst", [&](Job& job) { return broadcast_in_node(job, buffer, bytes); });
+  must("armci_msg_clus_brdcst", [&](Job& job) -> Status {
+    if (bytes < 0) return negative("bytes", bytes);
+    GRAPNEL_ASSIGN_OR_RETURN(const auto ranks, ranks_of_scope(job, job.groups.world(), SCOPE_NODE));
+    return run_broadcast("armci_msg_clus_brdcst", job, ranks.core, buffer, bytes, static_cast<int>(ranks.first));
+  });
 }
 
 ARMCI_DEFINE_LOWER(void, msg_group_bcast_scope, (int scope, void* buffer, int bytes, int root, ARMCI_Group* group)) {
@@ -188,7 +183,8 @@ ARMCI_DEFINE_LOWER(void, msg_group_bcast_scope, (int scope, void* buffer, int by
     const std::vector<int>& members = entry->members;
     const auto found = std::find(members.begin(), members.end(), root);
     if (found == members.end()) return {Code::invalid_argument, fmt::format("root {} is no member of the group", root)};
-    return broadcast(job, *entry, scope, buffer, bytes, static_cast<int>(found - members.begin()));
+    return broadcast("armci_msg_group_bcast_scope", job, *entry, scope, buffer, bytes,
+                     static_cast<int>(found - members.begin()));
   });
 }
 
@@ -197,13 +193,9 @@ ARMCI_DEFINE_LOWER(void, grp_clus_brdcst, (void* buffer, int bytes, int first, i
     GRAPNEL_ASSIGN_OR_RETURN(const auto entry, job.groups.find_mine(group));
     if (bytes < 0) return negative("bytes", bytes);
     if (first < 0 || count < 1 || count > entry->size() - first) return bad_rank(first, entry->size());
-    if (entry->my_index < first || entry->my_index >= first + count) return {};
-    std::vector<int> places;
-    for (int place = first; place < first + count; ++place) places.push_back(place);
-    GRAPNEL_ASSIGN_OR_RETURN(auto comm, job.groups.create_comm(*entry, places.data(), count));
-    Status done = run_broadcast(comm, buffer, bytes, 0);
-    free_comm(comm);
-    return done;
+    std::vector<int> places(static_cast<std::size_t>(count));
+    std::iota(places.begin(), places.end(), first);
+    return broadcast_once("armci_grp_clus_brdcst", job, *entry, places, buffer, bytes);
   });
 }
 

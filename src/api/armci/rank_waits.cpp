@@ -5,23 +5,6 @@
 #include "runtime/group_access.hpp"
 
 namespace grapnel::armci {
-namespace {
-
-/// For waits for other ranks: MPI makes progress between their sleeps.
-class MpiBetweenSleeps {
- public:
-  explicit MpiBetweenSleeps(const Job& job) : run_{job.groups.world_comm()}, between_(run_) {}
-
- private:
-  struct Run {
-    MPI_Comm comm;
-    void operator()() const { mpi::let_progress(comm); }
-  };
-  const Run run_;
-  progress::BetweenSleeps between_;
-};
-
-}  // namespace
 
 Status run_barrier(const char* call, Job& job, const Group& group) {
   const progress::WaitScope scope(call);

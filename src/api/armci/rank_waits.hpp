@@ -9,8 +9,31 @@
 #include "api/armci/job.hpp"
 #include "grapnel/status.hpp"
 #include "mpi/wait.hpp"
+#include "progress/between_sleeps.hpp"
 
 namespace grapnel::armci {
+
+/// While it lives, MPI makes progress between the sleeps of this thread's waits.
+class MpiBetweenSleeps {
+ public:
+  explicit MpiBetweenSleeps(const Job& job) : run_{job.groups.world_comm()}, between_(run_) {}
+
+ private:
+  struct Run {
+    MPI_Comm comm;
+    void operator()() const { mpi::let_progress(comm); }
+  };
+  const Run run_;
+  progress::BetweenSleeps between_;
+};
+
+/// What `run` answers, which makes one call of the core's collectives, in the public `call`.
+template <typename Run>
+Status run_collective(const char* call, Job& job, const Run& run) {
+  const progress::WaitScope scope(call);
+  const MpiBetweenSleeps between(job);
+  return run(*job.collectives);
+}
 
 /// Collective over a core group, in the public `call`. All members' puts and accumulates are complete, and all have
 /// arrived.

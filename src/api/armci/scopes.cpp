@@ -32,17 +32,35 @@ Result<std::vector<int>> places_of_scope(const Job& job, const GroupEntry& group
   return places;
 }
 
-Result<MPI_Comm> comm_of_scope(Job& job, GroupEntry& group, int scope) {
-  GRAPNEL_TRY(check_scope(scope));
+bool takes_part(const Job& job, const GroupEntry& group, int scope, int place) {
+  const auto node_of = [&](int member) { return job.runtime->node_of(Rank{member}); };
+  const auto begin = group.members.begin();
+  switch (scope) {
+    case SCOPE_NODE: return job.runtime->same_node(Rank{begin[place]});
+    case SCOPE_MASTERS:
+      return std::none_of(begin, begin + place, [&](int member) { return node_of(member) == node_of(begin[place]); });
+    default: return true;
+  }
+}
+
+Result<Group> group_of(const Job& job, const GroupEntry& group, const std::vector<int>& places) {
+  if (std::find(places.begin(), places.end(), group.my_index) == places.end()) return Group();
+  std::vector<Rank> ranks;
+  for (const int place : places) ranks.emplace_back(Rank{group.members[static_cast<std::size_t>(place)]});
+  return job.runtime->make_group(ranks);
+}
+
+Result<Scope> ranks_of_scope(const Job& job, GroupEntry& group, int scope) {
   if (!group.has_me()) return Status(Code::invalid_argument, "the caller is no member of the group");
-  if (scope == SCOPE_ALL) return group.comm;
-  MPI_Comm& comm = scope == SCOPE_NODE ? group.node_comm : group.masters_comm;
-  if (comm != MPI_COMM_NULL) return comm;
-  GRAPNEL_ASSIGN_OR_RETURN(const auto places, places_of_scope(job, group, scope));
-  if (std::find(places.begin(), places.end(), group.my_index) == places.end()) return MPI_COMM_NULL;
-  auto made = job.groups.create_comm(group, places.data(), static_cast<int>(places.size()));
-  if (made.ok()) comm = *made;
-  return made;
+  GRAPNEL_TRY(check_scope(scope));
+  if (scope == SCOPE_ALL) return Scope{group.core, Rank{group.members.front()}};
+  std::optional<Scope>& known = scope == SCOPE_NODE ? group.on_node : group.masters;
+  if (!known) {
+    GRAPNEL_ASSIGN_OR_RETURN(const auto places, places_of_scope(job, group, scope));
+    GRAPNEL_ASSIGN_OR_RETURN(auto core, group_of(job, group, places));
+    known = Scope{std::move(core), Rank{group.members[static_cast<std::size_t>(places.front())]}};
+  }
+  return *known;
 }
 
 MPI_Comm world_comm(const char* call) {

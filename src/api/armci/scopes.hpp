@@ -1,4 +1,4 @@
-// The ranks of a message call: a scope within the world or a group, as a communicator.
+// The ranks of a message call: a scope within the world or a group, as a group of the core.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,9 +13,15 @@ namespace grapnel::armci {
 /// Errors: an unknown scope.
 Result<std::vector<int>> places_of_scope(const Job& job, const GroupEntry& group, int scope);
 
-/// A scope's communicator, or MPI_COMM_NULL in a rank that takes no part. Made on first use, collectively over the
-/// scope's ranks; freed with the group. Errors: an unknown scope; the caller is no member.
-Result<MPI_Comm> comm_of_scope(Job& job, GroupEntry& group, int scope);
+/// Whether the member at `place` is of the scope, which exists. Cost: of masters, the members before it.
+bool takes_part(const Job& job, const GroupEntry& group, int scope, int place);
+
+/// The members of `group` at these places as a group of the core; without members where the caller is none of them.
+Result<Group> group_of(const Job& job, const GroupEntry& group, const std::vector<int>& places);
+
+/// A scope's ranks, kept with the group once they were asked for. Errors: an unknown scope; the caller is no member of
+/// the group.
+Result<Scope> ranks_of_scope(const Job& job, GroupEntry& group, int scope);
 
 /// The world's communicator: ARMCI's own between ARMCI_Init and ARMCI_Finalize, else `initial_comm()`. Stops the
 /// program where MPI does not run.
