@@ -52,22 +52,15 @@ Waiting::Waiting(os::Host& host, launch::Launch& launch, std::uint64_t spin_ns)
 Waiting::Spin::Spin(Waiting& waiting, CoreSharing& neighbour, const SpinBudget& patience, std::uint64_t until_ns)
     : waiting_(waiting),
       neighbour_(neighbour),
+      // relaxed: only a count of how many spin; nothing is published by it.
+      counted_(waiting.spinners_.fetch_add(1, std::memory_order_relaxed) < waiting.cpu_share_),
       length_ns_(patience.length_ns()),
       most_ns_(patience.most_ns()),
-      end_ns_(0),
-      limit_ns_(0),
-      yielded_ns_(0),
-      stepped_ns_(0) {
-  // relaxed: only a count of how many spin; nothing is published by it.
-  const std::uint32_t others = waiting.spinners_.fetch_add(1, std::memory_order_relaxed);
-  counted_ = others < waiting.cpu_share_;
-  if (counted_) {
-    yielded_ns_ = stepped_ns_ = waiting.host_.now_ns();
-    limit_ns_ = std::min(yielded_ns_ + kLongestSleep_ns, until_ns);
-    end_ns_ = std::min(yielded_ns_ + length_ns_, limit_ns_);
-  } else {
-    waiting.spinners_.fetch_sub(1, std::memory_order_relaxed);
-  }
+      yielded_ns_(waiting.host_.now_ns()),
+      stepped_ns_(yielded_ns_),
+      limit_ns_(std::min(yielded_ns_ + kLongestSleep_ns, until_ns)),
+      end_ns_(std::min(yielded_ns_ + length_ns_, limit_ns_)) {
+  if (!counted_) waiting.spinners_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 Waiting::Spin::~Spin() {
@@ -77,27 +70,32 @@ Waiting::Spin::~Spin() {
 // A move may be one system call that copies a megabyte, and then the peer takes as long to copy it on: a rank that
 // sleeps then adds its wake-up to the transfer.
 void Waiting::Spin::restart() {
-  if (!counted_) return;
   const std::uint64_t now_ns = waiting_.host_.now_ns();
   const std::uint64_t spin_ns = std::clamp(now_ns - stepped_ns_, length_ns_, most_ns_);
   end_ns_ = std::min(now_ns + spin_ns, limit_ns_);
 }
 
 bool Waiting::Spin::step() {
-  if (!counted_) return false;
   const std::uint64_t now_ns = waiting_.host_.now_ns();
   waiting_.looked_ns_.store(now_ns, std::memory_order_relaxed);
   if (now_ns >= end_ns_) return false;
   stepped_ns_ = now_ns;
   const int cpu = waiting_.host_.cpu();
-  if (neighbour_.wants_yield(yielded_ns_, now_ns, cpu)) {
-    waiting_.host_.yield();
-    yielded_ns_ = waiting_.host_.now_ns();
-    neighbour_.yielded(now_ns, yielded_ns_, cpu);
+  if (!counted_) {
+    if (neighbour_.computes(now_ns, cpu)) return false;
+    yield(now_ns, cpu);
+  } else if (neighbour_.wants_yield(yielded_ns_, now_ns, cpu)) {
+    yield(now_ns, cpu);
   } else {
     waiting_.host_.relax();
   }
   return true;
+}
+
+void Waiting::Spin::yield(std::uint64_t now_ns, int cpu) {
+  waiting_.host_.yield();
+  yielded_ns_ = waiting_.host_.now_ns();
+  neighbour_.yielded(now_ns, yielded_ns_, cpu);
 }
 
 }  // namespace grapnel::progress

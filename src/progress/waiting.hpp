@@ -1,9 +1,9 @@
 // The one wait policy: spin shortly, then sleep, and look at the job's health between sleeps.
 //
 // A wait is on one thing: on a worker (its messages) or on a word (another rank's store). It spins for a bit more than
-// its partner's wake-up takes after the last thing that happened, and only while no more threads of this node spin than
-// the node's share of the machine's CPUs; then it sleeps in the transport or on the futex, 250 ms at most, and looks
-// whether the job still lives. No clock is read unless there is something to wait for. A wait may have an end: an
+// its partner's wake-up takes after the last thing that happened; then it sleeps in the transport or on the futex,
+// 250 ms at most, and looks whether the job still lives. Where more threads of this node spin than the node's share of
+// the machine's CPUs, those above it yield at each step, and sleep once a yield lets a thread compute. No clock is read unless there is something to wait for. A wait may have an end: an
 // absolute time of the host's clock, after which it answers timed_out.
 //
 // A word is looked at in glances: some looks one pause apart, without a clock. Where the other is at it on another
@@ -114,9 +114,12 @@ class Waiting {
   class CoreSharing {
    public:
     bool wants_yield(std::uint64_t last_ns, std::uint64_t now_ns, int cpu) const {
-      return now_ns - last_ns >= yield_every_ns_.load(std::memory_order_relaxed) &&
-             (now_ns >= no_yield_before_ns_.load(std::memory_order_relaxed) ||
-              cpu != computing_cpu_.load(std::memory_order_relaxed));
+      return now_ns - last_ns >= yield_every_ns_.load(std::memory_order_relaxed) && !computes(now_ns, cpu);
+    }
+    /// Whether a yield on `cpu` would give away a time slice, as far as the last ones tell.
+    bool computes(std::uint64_t now_ns, int cpu) const {
+      return now_ns < no_yield_before_ns_.load(std::memory_order_relaxed) &&
+             cpu == computing_cpu_.load(std::memory_order_relaxed);
     }
     void yielded(std::uint64_t from_ns, std::uint64_t to_ns, int cpu);
     /// Whether it is the awaited one, as far as the last yield tells.
@@ -141,7 +144,8 @@ class Waiting {
   /// core with ranks that compute.
   std::uint64_t server_spin_ns() const { return patience_.least_ns() / 2; }
 
-  /// A bounded spin for a server or a waiter. None where the node's CPUs are taken by other spinners.
+  /// A bounded spin for a server or a waiter. Where the node's CPUs are taken by other spinners it is one of yields, for
+  /// as long as no thread computes that they let run.
   class Spin {
    public:
     Spin(Waiting& waiting, CoreSharing& neighbour, const SpinBudget& patience, std::uint64_t until_ns = kForever);
@@ -155,11 +159,13 @@ class Waiting {
     void restart();
 
    private:
+    void yield(std::uint64_t now_ns, int cpu);
+
     Waiting& waiting_;
     CoreSharing& neighbour_;
-    bool counted_;
+    const bool counted_;  ///< among the spinners that the node's CPUs are for
     const std::uint64_t length_ns_, most_ns_;
-    std::uint64_t end_ns_, limit_ns_, yielded_ns_, stepped_ns_;
+    std::uint64_t yielded_ns_, stepped_ns_, limit_ns_, end_ns_;
   };
 
   /// The clock as a wait of this rank read it last: its spin between two glances, or after it slept.
