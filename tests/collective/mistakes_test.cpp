@@ -1,0 +1,121 @@
+// Members that call different collectives, and a member that dies in one: named, and all end.
+// SPDX-License-Identifier: Apache-2.0
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "grapnel/reduction.hpp"
+#include "harness/access.hpp"
+#include "harness/foundation.hpp"
+#include "harness/processes.hpp"
+#include "harness/world.hpp"
+#include "sim/sim_world.hpp"
+
+namespace grapnel::test {
+namespace {
+
+const std::vector<Shape> kShapes = {{3, 1}, {3, 2}, {3, 3}};
+constexpr Rank kOdd{1};  // the one that errs, or dies
+
+Reduction integers(Operation operation) { return reduction(operation, NumberType::int64).value(); }
+
+ProcessOutcome run_body(Shape shape, const std::string& body, const std::string& mistake) {
+  return run_job(shape,
+                 {{"GRAPNEL_TEST_BODY", "CollectiveBody." + body}, {"GRAPNEL_TEST_MISTAKE", mistake}},
+                 {"/proc/self/exe"}, std::chrono::seconds(60));
+}
+
+void expect_named(Shape shape, const std::string& mistake) {
+  const ProcessOutcome outcome = run_body(shape, "OneErrs", mistake);
+  SCOPED_TRACE(mistake + " on " + std::to_string(shape.nodes) + " nodes: " + outcome.output);
+  EXPECT_FALSE(outcome.timed_out);
+  EXPECT_NE(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.left_behind, "");
+  EXPECT_TRUE(std::regex_search(
+      outcome.output, std::regex("collective calls of one group differ: rank [0-2] called [a-z]+ .*, rank [0-2] ")));
+}
+
+TEST(CollectiveMistakes, AreNamed) {
+  for (const Shape shape : kShapes) {
+    for (const char* const mistake : {"count", "operation", "kind"}) expect_named(shape, mistake);
+  }
+  expect_named({3, 1}, "root");
+}
+
+TEST(CollectiveDeath, EndsTheJob) {
+  for (const Shape shape : kShapes) {
+    const ProcessOutcome outcome = run_body(shape, "OneDies", "");
+    SCOPED_TRACE(outcome.output);
+    EXPECT_FALSE(outcome.timed_out);
+    EXPECT_EQ(outcome.exit_code, 128 + SIGKILL);
+    EXPECT_EQ(outcome.left_behind, "");
+    EXPECT_NE(outcome.output.find("rank 1 was killed by signal 9"), std::string::npos);
+  }
+}
+
+void wait_for_the_dead(sim::RankWorld& me, Status& answer) {
+  auto started = runtime::assemble(foundation_of(me));
+  ASSERT_TRUE(started.ok()) << started.status().to_string();
+  Runtime& g = **started;
+  std::int64_t x = 1;
+  EXPECT_OK(g.allreduce(integers(Operation::sum), &x, &x, 1));
+  if (me.rank == kOdd) {
+    sim::pass_time(me.host, 10 * base::kSecond_ns);
+    return;
+  }
+  answer = g.allreduce(integers(Operation::sum), &x, &x, 1);
+}
+
+TEST(CollectiveDeath, IsToldToThoseThatWait) {
+  for (const Shape shape : kShapes) {
+    std::vector<Status> answers(static_cast<std::size_t>(shape.ranks));
+    sim::WorldOptions options{.ranks = shape.ranks, .nodes = shape.nodes};
+    options.seed(7);
+    options.kills = {{kOdd, 50 * base::kMillisecond_ns}};
+    const auto outcome = sim::run_world(
+        options, [&](sim::RankWorld& me) { wait_for_the_dead(me, answers[index(me.rank)]); });
+    EXPECT_TRUE(outcome.ok()) << outcome.report;
+    for (const std::size_t waiter : {0, 2}) EXPECT_CODE(Code::peer_dead, answers[waiter]);
+  }
+}
+
+}  // namespace
+
+// In no world of its own: what the ranks of a CollectiveMistakes do.
+WORLD_TEST_ON(CollectiveBody, OneErrs, std::vector<Shape>{}) {
+  const char* const given = std::getenv("GRAPNEL_TEST_MISTAKE");
+  const std::string mistake = g.rank() == kOdd && given != nullptr ? given : "";
+  std::int64_t x[3] = {1, 1, 1}, y[3] = {};
+  const Reduction sum = integers(Operation::sum);
+  if (given == std::string("root")) {
+    ASSERT_OK(g.broadcast(x, sizeof x, mistake.empty() ? Rank{0} : Rank{2}));
+  } else if (mistake == "count") {
+    ASSERT_OK(g.allreduce(sum, x, y, 2));
+  } else if (mistake == "operation") {
+    ASSERT_OK(g.allreduce(integers(Operation::maximum), x, y, 1));
+  } else if (mistake == "kind") {
+    ASSERT_OK(g.allgather(x, y, sizeof x[0]));
+  } else {
+    ASSERT_OK(g.allreduce(sum, x, y, 1));
+  }
+  ASSERT_OK(g.barrier());
+}
+
+// Likewise, of a CollectiveDeath.
+WORLD_TEST_ON(CollectiveBody, OneDies, std::vector<Shape>{}) {
+  std::int64_t x = 1;
+  const Reduction sum = integers(Operation::sum);
+  ASSERT_OK(g.allreduce(sum, &x, &x, 1));
+  if (g.rank() == kOdd) {
+    sim::pass_time(*RuntimeAccess::parts(g).host, 100 * base::kMillisecond_ns);
+    ::raise(SIGKILL);
+  }
+  EXPECT_CODE(Code::peer_dead, g.allreduce(sum, &x, &x, 1));
+  for (;;) ::pause();  // the launcher ends it
+}
+
+}  // namespace grapnel::test
