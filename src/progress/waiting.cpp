@@ -84,7 +84,9 @@ bool Waiting::Spin::step() {
   if (!counted_) {
     if (neighbour_.computes(now_ns, cpu)) return false;
     yield(now_ns, cpu);
-  } else if (neighbour_.wants_yield(yielded_ns_, now_ns, cpu)) {
+    return neighbour_.answers();
+  }
+  if (neighbour_.wants_yield(yielded_ns_, now_ns, cpu)) {
     yield(now_ns, cpu);
   } else {
     waiting_.host_.relax();

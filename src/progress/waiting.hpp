@@ -2,9 +2,11 @@
 //
 // A wait is on one thing: on a worker (its messages) or on a word (another rank's store). It spins for a bit more than
 // its partner's wake-up takes after the last thing that happened; then it sleeps in the transport or on the futex,
-// 250 ms at most, and looks whether the job still lives. Where more threads of this node spin than the node's share of
-// the machine's CPUs, those above it yield at each step, and sleep once a yield lets a thread compute. No clock is read unless there is something to wait for. A wait may have an end: an
-// absolute time of the host's clock, after which it answers timed_out.
+// 250 ms at most, and looks whether the job still lives. No clock is read unless there is something to wait for. A wait
+// may have an end: an absolute time of the host's clock, after which it answers timed_out.
+//
+// Where more threads of this node spin than the node's share of the machine's CPUs, those above it yield at each step,
+// and sleep once a yield finds no thread, or one that computes.
 //
 // A word is looked at in glances: some looks one pause apart, without a clock. Where the other is at it on another
 // core, the first glance is the whole wait; a clock read between two looks would cost more than the word's way.
@@ -145,7 +147,7 @@ class Waiting {
   std::uint64_t server_spin_ns() const { return patience_.least_ns() / 2; }
 
   /// A bounded spin for a server or a waiter. Where the node's CPUs are taken by other spinners it is one of yields, for
-  /// as long as no thread computes that they let run.
+  /// as long as that lets threads run that do not compute.
   class Spin {
    public:
     Spin(Waiting& waiting, CoreSharing& neighbour, const SpinBudget& patience, std::uint64_t until_ns = kForever);
