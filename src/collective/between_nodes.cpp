@@ -53,15 +53,15 @@ Status BetweenNodes::receive(const Speakers& all, Rank from, std::uint32_t step,
   base::Decoder in(letter);
   const auto theirs = in.get<Call>();
   if (!theirs || *theirs != all.call) {
-    launch_.abort(1, fmt::format("collective calls of one group differ: rank {} called {}, rank {} {}",
-                                 index(launch_.rank()), to_string(all.call), index(from),
-                                 theirs ? to_string(*theirs) : "something else"));
+    launch_.abort(
+        1, fmt::format("collective calls of one group differ: rank {} called {}, rank {} {}", index(launch_.rank()),
+                       to_string(all.call), index(from), theirs ? to_string(*theirs) : "something else"));
   }
   if (in.rest().size() != content.size()) {
-    launch_.abort(1, fmt::format("collective calls of one group differ: in its {} rank {} sent {} bytes where rank {} "
-                                 "wants {}",
-                                 name_of(all.call.kind), index(from), in.rest().size(), index(launch_.rank()),
-                                 content.size()));
+    launch_.abort(
+        1, fmt::format("collective calls of one group differ: in its {} rank {} sent {} bytes where rank {} "
+                       "wants {}",
+                       name_of(all.call.kind), index(from), in.rest().size(), index(launch_.rank()), content.size()));
   }
   std::copy_n(in.rest().begin(), content.size(), content.begin());
   return {};

@@ -29,13 +29,14 @@ Result<std::size_t> check_root(const launch::Group& group, Rank root) {
 
 Status check_reduction(const Reduction& reduction, std::size_t count) {
   if (reduction.join == nullptr || reduction.element_bytes == 0 || reduction.element_bytes > kPostBytes) {
-    return Status(Code::invalid_argument,
-                  fmt::format("a reduction needs a function and elements of 1 to {} bytes; this one has {} and {} bytes",
-                              kPostBytes, reduction.join == nullptr ? "none" : "one", reduction.element_bytes));
+    return Status(
+        Code::invalid_argument,
+        fmt::format("a reduction needs a function and elements of 1 to {} bytes; this one has {} and {} bytes",
+                    kPostBytes, reduction.join == nullptr ? "none" : "one", reduction.element_bytes));
   }
   if (count <= SIZE_MAX / reduction.element_bytes) return {};
-  return Status(Code::invalid_argument, fmt::format("{} elements of {} bytes are more than memory can hold", count,
-                                                    reduction.element_bytes));
+  return Status(Code::invalid_argument,
+                fmt::format("{} elements of {} bytes are more than memory can hold", count, reduction.element_bytes));
 }
 
 Call reducing(CallKind kind, const Reduction& reduction, std::size_t count, int root) {
@@ -181,8 +182,7 @@ Status Collectives::allreduce(const launch::Group& group, const Reduction& reduc
   GRAPNEL_ASSIGN_OR_RETURN(Turn turn, begin(group, call, bytes));
   GRAPNEL_TRY(join(turn, reduction, source, destination, count, {}));
   if (turn.mine->several_nodes()) {
-    GRAPNEL_TRY(
-        node_.broadcast(turn.on_node(), call, {static_cast<std::byte*>(destination), bytes}, turn.speaker));
+    GRAPNEL_TRY(node_.broadcast(turn.on_node(), call, {static_cast<std::byte*>(destination), bytes}, turn.speaker));
   }
   return end(turn);
 }
@@ -235,8 +235,8 @@ Status Collectives::alltoall(const launch::Group& group, const void* source, std
                                                       send_bytes.size(), receive_bytes.size(), size));
   }
   if (send_bytes[me] != receive_bytes[me]) {
-    return Status(Code::invalid_argument, fmt::format("this rank sends itself {} bytes and expects {}", send_bytes[me],
-                                                      receive_bytes[me]));
+    return Status(Code::invalid_argument,
+                  fmt::format("this rank sends itself {} bytes and expects {}", send_bytes[me], receive_bytes[me]));
   }
   std::vector<std::size_t> from(size), to(size);
   std::exclusive_scan(send_bytes.begin(), send_bytes.end(), from.begin(), std::size_t{0});

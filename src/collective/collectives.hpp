@@ -47,8 +47,8 @@ class Collectives final : public core::Service {
   explicit Collectives(core::Core& core);
 
   // Errors of all: invalid_argument (a null buffer for something, a root that is no member, a reduction without
-  // function or element, elements over kPostBytes): nothing was sent, and the others wait for this rank. unavailable (too
-  // many groups), peer_dead.
+  // function or element, elements over kPostBytes): nothing was sent, and the others wait for this rank. unavailable
+  // (too many groups), peer_dead.
 
   /// `data` of the root to the `data` of all.
   Status broadcast(const launch::Group& group, void* data, std::size_t bytes, Rank root);

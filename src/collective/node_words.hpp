@@ -14,8 +14,8 @@
 // Invariants (k: a phase of one group, n: its members on the node):
 //  1. No rank arrives at k + 1 before all have arrived at k. So `arrived` ≥ n·k says that all are there, and a rank is
 //     one phase ahead of another at most.
-//  2. A rank leaves k before it arrives at k + 1. So when all have arrived at k + 1, the posts of phase k have no reader
-//     and may be written for k + 2.
+//  2. A rank leaves k before it arrives at k + 1. So when all have arrived at k + 1, the posts of phase k have no
+//     reader and may be written for k + 2.
 //  3. A rank is in phases of several groups by turns, with the same two posts: it writes a post last used for another
 //     group only when all have left that phase. Of phases of one parity, a rank is at most in the one that others are
 //     in, so `left` needs a word for each parity.
@@ -63,8 +63,8 @@ struct NodeMembership {
   std::vector<Rank> local;  ///< the group's members on this node, ascending
   std::uint32_t place = 0;  ///< mine among them
   GroupEntry* entry = nullptr;
-  std::uint32_t number = 0;   ///< of the entry
-  std::uint64_t phase = 0;    ///< the last one entered; outlives a release
+  std::uint32_t number = 0;    ///< of the entry
+  std::uint64_t phase = 0;     ///< the last one entered; outlives a release
   std::uint32_t showings = 0;  ///< so far; likewise
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(local.size()); }
@@ -87,9 +87,7 @@ class NodeWords {
   /// The next phase. Waits until all have arrived at the one before, and until my post is free. Errors: peer_dead.
   Status enter(NodeMembership& mine, const Call& call);
   ByteSpan my_content(const NodeMembership& mine) { return post_of(mine, mine.place, mine.phase).content; }
-  void arrive(NodeMembership& mine) {
-    mine.entry->arrived.arrive(waiting_.host(), count_of(mine, mine.phase));
-  }
+  void arrive(NodeMembership& mine) { mine.entry->arrived.arrive(waiting_.host(), count_of(mine, mine.phase)); }
   /// Errors: peer_dead.
   Status wait_for_all(const NodeMembership& mine);
   /// What the member at `place` shows in `phase`, which is mine or the one before; it has been waited for. Ends the job

@@ -99,7 +99,7 @@ constexpr std::array<const char*, kOperations> kOperationNames = {
 template <typename Number>
 std::string type_name() {
   if constexpr (std::is_same_v<Number, long double>) return "long double";
-  const char* const kind = is_complex<Number>               ? "complex"
+  const char* const kind = is_complex<Number>                 ? "complex"
                            : std::is_floating_point_v<Number> ? "float"
                            : std::is_signed_v<Number>         ? "int"
                                                               : "uint";

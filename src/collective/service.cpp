@@ -15,8 +15,8 @@ Result<std::unique_ptr<core::Service>> open(core::Core& core, progress::HandlerI
 const core::ServiceType kService{"collective", Settings::group, NodeWords::node_memory_bytes, 0, open};
 
 void Collectives::append_counts(std::vector<OperationCount>& rows) const {
-  for (const CallKind kind : {CallKind::broadcast, CallKind::reduce, CallKind::allreduce, CallKind::allgather,
-                              CallKind::alltoall}) {
+  for (const CallKind kind :
+       {CallKind::broadcast, CallKind::reduce, CallKind::allreduce, CallKind::allgather, CallKind::alltoall}) {
     const Counts& counts = counts_[static_cast<std::size_t>(kind)];
     rows.push_back({name_of(kind), counts.shared.value(), counts.shared_bytes.value(), counts.wire.value(),
                     counts.wire_bytes.value(), counts.messages.value()});

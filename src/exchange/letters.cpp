@@ -46,8 +46,7 @@ std::size_t node_memory_bytes(const launch::NodeMap& nodes, NodeId node) {
   return local * (sizeof(InboxWords) + inbox_bytes(local));
 }
 
-Letters::Letters(launch::Launch& launch, progress::Waiting& waiting, progress::Client* client,
-                 progress::Server* server)
+Letters::Letters(launch::Launch& launch, progress::Waiting& waiting, progress::Client* client, progress::Server* server)
     : launch_(launch),
       waiting_(waiting),
       client_(client),
@@ -181,9 +180,7 @@ void Letters::add(Message& message, const Letter& letter) {
 // Only this rank's own server brings letters of other nodes here, so the thread that does its work need not look at
 // anything else.
 Status Letters::wait_for(Rank from, const std::function<bool()>& is_there) {
-  const auto about = [from] {
-    return progress::WaitSubject{progress::WaitKind::message, "allgather", {index(from)}};
-  };
+  const auto about = [from] { return progress::WaitSubject{progress::WaitKind::message, "allgather", {index(from)}}; };
   if (server_ != nullptr && launch_.nodes().node_of[index(from)] != launch_.node()) {
     if (is_there()) return {};
     progress::Server::StandIn server(*server_);

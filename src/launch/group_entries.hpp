@@ -57,7 +57,7 @@ class GroupEntries {
     return number;
   }
 
-  /// `on_last()` runs for the last rank of the node that held it, before the entry is free; what it answers is returned.
+  /// `on_last()` runs for the last rank of the node that held it, before the entry is free. Its answer is returned.
   template <typename OnLast>
   Status release(std::uint32_t number, OnLast on_last) {
     const auto guard = mutex_.lock();

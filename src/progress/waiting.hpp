@@ -146,8 +146,8 @@ class Waiting {
   /// core with ranks that compute.
   std::uint64_t server_spin_ns() const { return patience_.least_ns() / 2; }
 
-  /// A bounded spin for a server or a waiter. Where the node's CPUs are taken by other spinners it is one of yields, for
-  /// as long as that lets threads run that do not compute.
+  /// A bounded spin for a server or a waiter. Where the node's CPUs are taken by other spinners it is one of yields,
+  /// for as long as that lets threads run that do not compute.
   class Spin {
    public:
     Spin(Waiting& waiting, CoreSharing& neighbour, const SpinBudget& patience, std::uint64_t until_ns = kForever);

@@ -93,8 +93,8 @@ Result<std::vector<progress::ServerDescription>> Runtime::Implementation::exchan
 }
 
 Status Runtime::Implementation::open_services(const runtime::ServiceTypes& types) {
-  core = std::make_unique<core::Core>(core::Core{config, *host, *launch, *GroupAccess::of(world), *waiting, *letters, *exchange,
-                                                 *segments, transport.get(), client.get(), server.get()});
+  core = std::make_unique<core::Core>(core::Core{config, *host, *launch, *GroupAccess::of(world), *waiting, *letters,
+                                                 *exchange, *segments, transport.get(), client.get(), server.get()});
   progress::HandlerId next = progress::kFirstServiceHandler;
   for (const core::ServiceType* type : types) {
     auto opened = type->open(*core, next);

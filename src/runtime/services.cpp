@@ -18,11 +18,7 @@ namespace grapnel::runtime {
 
 const ServiceTypes& standard_services() {
   static const ServiceTypes services{
-      &locks::kService,
-      &rma::kService,
-      &sync::kBarrierService,
-      &sync::kNotificationService,
-      &collective::kService,
+      &locks::kService, &rma::kService, &sync::kBarrierService, &sync::kNotificationService, &collective::kService,
   };
   return services;
 }

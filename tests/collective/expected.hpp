@@ -14,7 +14,8 @@ namespace grapnel::test {
 /// The `round`-th bytes of a rank.
 inline Bytes bytes_of(Rank rank, std::uint64_t round, std::size_t count) {
   Bytes bytes(count);
-  for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::byte>(pattern(rank, round, i / 8) >> (8 * (i % 8)));
+  for (std::size_t i = 0; i < count; ++i)
+    bytes[i] = static_cast<std::byte>(pattern(rank, round, i / 8) >> (8 * (i % 8)));
   return bytes;
 }
 

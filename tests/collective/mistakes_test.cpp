@@ -24,8 +24,7 @@ constexpr Rank kOdd{1};  // the one that errs, or dies
 Reduction integers(Operation operation) { return reduction(operation, NumberType::int64).value(); }
 
 ProcessOutcome run_body(Shape shape, const std::string& body, const std::string& mistake) {
-  return run_job(shape,
-                 {{"GRAPNEL_TEST_BODY", "CollectiveBody." + body}, {"GRAPNEL_TEST_MISTAKE", mistake}},
+  return run_job(shape, {{"GRAPNEL_TEST_BODY", "CollectiveBody." + body}, {"GRAPNEL_TEST_MISTAKE", mistake}},
                  {"/proc/self/exe"}, std::chrono::seconds(60));
 }
 
@@ -76,8 +75,8 @@ TEST(CollectiveDeath, IsToldToThoseThatWait) {
     sim::WorldOptions options{.ranks = shape.ranks, .nodes = shape.nodes};
     options.seed(7);
     options.kills = {{kOdd, 50 * base::kMillisecond_ns}};
-    const auto outcome = sim::run_world(
-        options, [&](sim::RankWorld& me) { wait_for_the_dead(me, answers[index(me.rank)]); });
+    const auto outcome =
+        sim::run_world(options, [&](sim::RankWorld& me) { wait_for_the_dead(me, answers[index(me.rank)]); });
     EXPECT_TRUE(outcome.ok()) << outcome.report;
     for (const std::size_t waiter : {0, 2}) EXPECT_CODE(Code::peer_dead, answers[waiter]);
   }

@@ -1,7 +1,7 @@
 // Point-to-point messages, by MPI; barriers and broadcasts, by the core; and the tree.
 //
-// Before ARMCI_Init and after ARMCI_Finalize there is no core, and MPI does what is allowed then. Only the calling thread
-// enters MPI. What MPI itself reports ends the job, in the name of the call.
+// Before ARMCI_Init and after ARMCI_Finalize there is no core, and MPI does what is allowed then. Only the calling
+// thread enters MPI. What MPI itself reports ends the job, in the name of the call.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -66,8 +66,8 @@ Status run_broadcast(const char* call, Job& job, const Group& ranks, void* buffe
 }
 
 /// Among members of a group that are seldom together: the first of `places` has the data.
-Status broadcast_once(const char* call, Job& job, const GroupEntry& group, const std::vector<int>& places,
-                      void* buffer, int bytes) {
+Status broadcast_once(const char* call, Job& job, const GroupEntry& group, const std::vector<int>& places, void* buffer,
+                      int bytes) {
   GRAPNEL_ASSIGN_OR_RETURN(const auto ranks, group_of(job, group, places));
   if (ranks.size() == 0) return {};
   GRAPNEL_TRY(run_broadcast(call, job, ranks, buffer, bytes, group.members[static_cast<std::size_t>(places.front())]));
@@ -165,8 +165,9 @@ ARMCI_DEFINE_LOWER(void, msg_brdcst, (void* buffer, int bytes, int root)) {
 
 ARMCI_DEFINE_LOWER(void, msg_bcast_scope, (int scope, void* buffer, int bytes, int root)) {
   if (scope == SCOPE_ALL) return broadcast_to_all("armci_msg_bcast_scope", buffer, bytes, root);
-  must("armci_msg_bcast_scope",
-       [&](Job& job) { return broadcast("armci_msg_bcast_scope", job, job.groups.world(), scope, buffer, bytes, root); });
+  must("armci_msg_bcast_scope", [&](Job& job) {
+    return broadcast("armci_msg_bcast_scope", job, job.groups.world(), scope, buffer, bytes, root);
+  });
 }
 
 ARMCI_DEFINE_LOWER(void, msg_clus_brdcst, (void* buffer, int bytes)) {

@@ -1,7 +1,7 @@
 // Global operations: a table of operation names, a table of element types, and the core's reductions.
 //
-// Before ARMCI_Init and after ARMCI_Finalize there is no core: MPI gathers what all ranks have, and each joins it in the
-// order of ranks.
+// Before ARMCI_Init and after ARMCI_Finalize there is no core: MPI gathers what all ranks have, and each joins it in
+// the order of ranks.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -73,10 +73,10 @@ constexpr ElementKind kind(int type, NumberType number) {
 }
 
 static_assert(sizeof(int) == 4 && sizeof(long) == 8 && sizeof(long long) == 8);
-constexpr std::array kKinds = {
-    kind<int>(ARMCI_INT, NumberType::int32), kind<long>(ARMCI_LONG, NumberType::int64),
-    kind<long long>(ARMCI_LONG_LONG, NumberType::int64), kind<float>(ARMCI_FLOAT, NumberType::float32),
-    kind<double>(ARMCI_DOUBLE, NumberType::float64)};
+constexpr std::array kKinds = {kind<int>(ARMCI_INT, NumberType::int32), kind<long>(ARMCI_LONG, NumberType::int64),
+                               kind<long long>(ARMCI_LONG_LONG, NumberType::int64),
+                               kind<float>(ARMCI_FLOAT, NumberType::float32),
+                               kind<double>(ARMCI_DOUBLE, NumberType::float64)};
 
 Result<const ElementKind*> find_kind(int type) {
   for (const ElementKind& each : kKinds) {
@@ -168,9 +168,7 @@ Status reduce_in_scope(const char* call, Job& job, GroupEntry& group, int scope,
 }
 
 void reduce_in_world(const char* call, int scope, Receiver receiver, void* x, int n, const char* op, int type) {
-  must(call, [&](Job& job) {
-    return reduce_in_scope(call, job, job.groups.world(), scope, receiver, x, n, op, type);
-  });
+  must(call, [&](Job& job) { return reduce_in_scope(call, job, job.groups.world(), scope, receiver, x, n, op, type); });
 }
 
 /// Over all ranks; before ARMCI_Init too.
@@ -198,8 +196,7 @@ struct Candidate {
   static Result<Candidate> checked(const void* x, int n, const char* op, int type) {
     GRAPNEL_ASSIGN_OR_RETURN(const auto kind, find_kind(type));
     if (n < static_cast<int>(kind->bytes)) {
-      return Status(Code::invalid_argument,
-                    fmt::format("n is {}; the element alone takes {} bytes", n, kind->bytes));
+      return Status(Code::invalid_argument, fmt::format("n is {}; the element alone takes {} bytes", n, kind->bytes));
     }
     if (x == nullptr) return null_pointer("x");
     const bool least = op != nullptr && std::strncmp(op, "min", 3) == 0;

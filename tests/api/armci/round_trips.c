@@ -182,8 +182,8 @@ int main(int argc, char** argv) {
   armci_msg_bcast(&round_trip_s, sizeof round_trip_s, 0);
   if (me == 0) printf("round trip of an MPI message: %.0f us\n", 1e6 * round_trip_s);
   alone("100 blocking gets", gets_one_by_one, 85, 200);
-  /* TCP lets ten segments go before the first is acknowledged: with that it is two, on a busy machine up to five. One by
-   * one it would be a hundred. */
+  /* TCP lets ten segments go before the first is acknowledged: with that it is two, on a busy machine up to five. One
+   * by one it would be a hundred. */
   alone("100 nonblocking gets, a handle each", gets_with_handles, 0.8, kInFlight);
   alone("100 nonblocking gets from all, WaitAll", gets_from_all, 0.8, kInFlight);
   alone("aggregate of 100 gets, Wait", aggregate_gets, 0.8, 1.8);
