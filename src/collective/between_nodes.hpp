@@ -1,4 +1,4 @@
-// A collective's part between nodes: one rank of each node speaks for it, and they send each other letters.
+// A collective's part between nodes: one rank of each node, its speaker, sends and receives letters.
 //
 //   broadcast   binomial tree from the root's node, a piece at a time
 //   join        little data (GRAPNEL_REDUCE_GATHER_BYTES): each node gets what all nodes bring, and joins it.
@@ -29,7 +29,7 @@
 
 namespace grapnel::collective {
 
-/// One call, as the rank that speaks for its node sees it.
+/// One call, as the speaker of a node sees it.
 struct Speakers {
   Call call;
   std::uint64_t group = 0;     ///< key

@@ -2,7 +2,7 @@
 // other memory is completed by them.
 //
 //   in the node       the ranks show each other their data in node memory                       (node_part.hpp)
-//   between nodes     one rank of each node speaks for it: the root, or the node's first member  (between_nodes.hpp)
+//   between nodes     each node's speaker sends letters: the root, or its first member            (between_nodes.hpp)
 //   in the node       the speaker shows the result to the others
 //
 // A rank returns when its own buffers may be reused and its result is there. Calls of one group are matched by their
@@ -11,7 +11,7 @@
 // called it.
 //
 // Reproducible: elements are joined in the order of ranks in a node, and then in the order of nodes, whichever way they
-// go and whoever comes first. The same call of the same group on the same node map gives the same bits, in all members.
+// go and which rank comes first. The same call of the same group on the same node map gives all members the same bits.
 //
 // Members that call something else than the rest end the job; the message names two of them and what they called.
 //
@@ -92,7 +92,7 @@ class Collectives final : public core::Service {
   struct Turn {
     Membership* mine;
     Speakers all;
-    std::uint32_t speaker;  ///< place on this node of the rank that speaks for it
+    std::uint32_t speaker;  ///< place on this node of the node's speaker
     std::uint64_t letters;  ///< sent to other nodes before
     std::size_t bytes;
 
@@ -103,7 +103,7 @@ class Collectives final : public core::Service {
 
   Result<Membership*> membership(const launch::Group& group);
   void fill(const launch::Group& group, Membership& mine) const;
-  /// `root`: its place in the group; it speaks for its node. `bytes` of this rank's, for the statistics.
+  /// `root`: its place in the group; it is its node's speaker. `bytes` of this rank's, for the statistics.
   Result<Turn> begin(const launch::Group& group, const Call& call, std::size_t bytes,
                      std::optional<std::size_t> root = {});
   Status end(Turn& turn);
