@@ -15,7 +15,7 @@ namespace grapnel {
 namespace {
 
 template <typename Number>
-inline constexpr bool is_complex = !std::is_arithmetic_v<Number>;
+inline constexpr bool kIsComplex = !std::is_arithmetic_v<Number>;
 
 /// Wraps around where signed overflow would be undefined.
 template <typename Number, typename Apply>
@@ -44,7 +44,7 @@ constexpr bool exists() {
     case Operation::bit_and:
     case Operation::bit_or:
     case Operation::bit_xor: return std::is_integral_v<Number>;
-    default: return !is_complex<Number>;
+    default: return !kIsComplex<Number>;
   }
 }
 
@@ -52,7 +52,7 @@ template <Operation operation, typename Number>
 Number joined(Number a, Number b) {
   if constexpr (operation == Operation::sum) return wrapped(a, b, [](auto x, auto y) { return x + y; });
   // As BLAS multiplies, without C's rules for infinities.
-  if constexpr (operation == Operation::product && is_complex<Number>) {
+  if constexpr (operation == Operation::product && kIsComplex<Number>) {
     return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
   } else if constexpr (operation == Operation::product) {
     return wrapped(a, b, [](auto x, auto y) { return x * y; });
@@ -99,7 +99,7 @@ constexpr std::array<const char*, kOperations> kOperationNames = {
 template <typename Number>
 std::string type_name() {
   if constexpr (std::is_same_v<Number, long double>) return "long double";
-  const char* const kind = is_complex<Number>                 ? "complex"
+  const char* const kind = kIsComplex<Number>                 ? "complex"
                            : std::is_floating_point_v<Number> ? "float"
                            : std::is_signed_v<Number>         ? "int"
                                                               : "uint";
@@ -109,11 +109,11 @@ std::string type_name() {
 template <Operation operation, typename Number>
 Reduction make() {
   if constexpr (exists<operation, Number>()) {
-    constexpr bool of_absolutes = operation == Operation::least_absolute || operation == Operation::largest_absolute;
+    constexpr bool kOfAbsolutes = operation == Operation::least_absolute || operation == Operation::largest_absolute;
     static const std::string name =
         fmt::format("{} of {}", kOperationNames[static_cast<std::size_t>(operation)], type_name<Number>());
     Reduction made{name.c_str(), sizeof(Number), join<operation, Number>};
-    if constexpr (of_absolutes) made.prepare = take_absolutes<Number>;
+    if constexpr (kOfAbsolutes) made.prepare = take_absolutes<Number>;
     return made;
   } else {
     return {};
