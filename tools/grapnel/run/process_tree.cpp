@@ -113,7 +113,8 @@ void adopt_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
 std::set<pid_t> children() {
   const std::size_t level = our_level();
   std::set<pid_t> found;
-  for (const Process& child : all_processes(level)[look_at("self", level).listed]) found.insert(child.ours);
+  auto by_parent = all_processes(level);  // named: a range loop does not keep what its range is a part of
+  for (const Process& child : by_parent[look_at("self", level).listed]) found.insert(child.ours);
   return found;
 }
 
