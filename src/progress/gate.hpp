@@ -64,8 +64,9 @@ class Gate {
   }
 
  private:
+  // With the sleeper's bit: it makes no number below 0 one above.
   static bool passed(std::uint32_t word, std::uint32_t count) {
-    return static_cast<std::int32_t>((word & ~std::uint32_t{1}) - (count << 1)) >= 0;
+    return static_cast<std::int32_t>(word - (count << 1)) >= 0;
   }
   // A rank that has marked the word for a later count by then is woken in vain, or finds another value and does not
   // sleep.
