@@ -119,7 +119,7 @@ LockNumbers measure_nonblocking(Session& s, const LockWork& work, LockUser user)
 
 LockNumbers measure_delay(Session& s, const LockWork& work, LockUser user) {
   std::vector<double> delays_ns;
-  // On a machine with much else to do it may be that no rank waited; all ranks see that alike.
+  // Beside other programs it happens that no rank waits in any turn; every rank finds the same in what all gathered.
   for (int attempt = 0; attempt < kAttempts && delays_ns.empty(); ++attempt) {
     const std::vector<Turn> mine = take_turns(s, work, user, common_time_ns(s) + kTurn_ns);
     const auto all = s.g.allgather(s.g.world(), std::as_bytes(std::span(mine)));

@@ -227,9 +227,9 @@ class GRAPNEL_API Runtime {
   // --- collectives of all ranks, or of a group of which the caller is a member (docs/collective.md). On return the
   // caller's buffers may be reused and its result is there; no write is completed by them, and a rank may return before
   // others have come. Calls of one group are matched by their order; where members call different ones, the job ends
-  // and says so. Results have the same bits each time (grapnel/reduction.hpp). Between nodes ⌈log2 nodes⌉ messages per
-  // node for little data. Errors of all: invalid_argument (nothing was sent), unavailable (2,048 groups have
-  // collectives on this node), peer_dead ---
+  // with a message that names both. Results have the same bits each time (grapnel/reduction.hpp). Between nodes
+  // ⌈log2 nodes⌉ messages per node for little data. Errors of all: invalid_argument (nothing was sent), unavailable
+  // (2,048 groups have collectives on this node), peer_dead ---
   /// `data` of the root to the `data` of all.
   Status broadcast(void* data, std::size_t bytes, Rank root);
   Status broadcast(const Group& group, void* data, std::size_t bytes, Rank root);

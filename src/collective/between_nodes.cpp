@@ -7,7 +7,9 @@
 #include <bit>
 #include <cstring>
 
+#include "base/check.hpp"
 #include "base/codec.hpp"
+#include "collective/runs.hpp"
 
 namespace grapnel::collective {
 namespace {
@@ -16,8 +18,6 @@ namespace {
 constexpr std::size_t kPieceBytes = 64 * base::kKiB;
 /// The sequences of GroupExchange have the same groups, and count from 0.
 constexpr std::uint64_t kOurSequences = std::uint64_t{1} << 63;
-
-std::size_t run_begin(std::size_t count, std::size_t parts, std::size_t i) { return count * i / parts; }
 
 /// The blocks of `count` nodes from `first` on, around the group, one after the other.
 Bytes packed(const std::vector<ByteSpan>& blocks, std::size_t first, std::size_t count) {
@@ -70,6 +70,7 @@ Status BetweenNodes::receive(const Speakers& all, Rank from, std::uint32_t step,
 // Speaker v (counted from the root) has the piece from v less its highest bit, and sends it to v + 2^k for larger k.
 Status BetweenNodes::broadcast(Speakers& all, ByteSpan data, std::size_t root) {
   const std::size_t nodes = all.size();
+  GRAPNEL_ASSERT(all.me < nodes && root < nodes, "node {} of {}; the root is {}", all.me, nodes, root);
   const std::size_t v = (all.me + nodes - root) % nodes;
   const auto rank_at = [&](std::size_t relative) { return all.ranks[(relative + root) % nodes]; };
   for (std::size_t at = 0; at < data.size(); at += kPieceBytes, ++all.step) {
@@ -84,6 +85,8 @@ Status BetweenNodes::broadcast(Speakers& all, ByteSpan data, std::size_t root) {
 
 Status BetweenNodes::allgather(Speakers& all, std::vector<ByteSpan>& blocks) {
   const std::size_t nodes = all.size();
+  GRAPNEL_ASSERT(all.me < nodes && blocks.size() == nodes, "{} blocks of {} nodes; this is {}", blocks.size(), nodes,
+                 all.me);
   for (std::size_t distance = 1; distance < nodes; distance *= 2, ++all.step) {
     const std::size_t count = std::min(distance, nodes - distance);
     const Rank to = all.ranks[(all.me + nodes - distance) % nodes];

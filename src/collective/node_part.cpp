@@ -4,13 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "collective/runs.hpp"
+
 namespace grapnel::collective {
-namespace {
-
-/// Of `count` elements in `parts` runs that differ by one at most: where run i begins.
-std::size_t run_begin(std::size_t count, std::size_t parts, std::size_t i) { return count * i / parts; }
-
-}  // namespace
 
 Status NodePart::reduce(NodeMembership& mine, const Call& call, const Reduction& reduction, const void* source,
                         void* destination, std::size_t count, std::optional<std::uint32_t> receiver) {

@@ -89,15 +89,17 @@ Status NodeWords::wait_for_shown(NodeMembership& mine) {
 
 const std::byte* NodeWords::content_of(const NodeMembership& mine, std::uint32_t place, std::uint64_t phase,
                                        const Call& call) {
+  GRAPNEL_ASSERT(place < mine.size(), "place {} of {}", place, mine.size());
   const Post& post = post_of(mine, place, phase);
-  if (post.phase != phase || post.call != call) blame(mine, place, call, post);
+  if (post.phase != phase || post.call != call) blame(mine, place, phase, call);
   return post.content;
 }
 
-void NodeWords::blame(const NodeMembership& mine, std::uint32_t place, const Call& mine_is, const Post& post) {
+void NodeWords::blame(const NodeMembership& mine, std::uint32_t place, std::uint64_t phase, const Call& call) {
+  const Post& theirs = post_of(mine, place, phase);
   launch_.abort(1, fmt::format("collective calls of one group differ: rank {} called {}, rank {} {}",
-                               index(launch_.rank()), to_string(mine_is), index(mine.local[place]),
-                               post.phase + 1 >= mine.phase ? to_string(post.call) : "something else"));
+                               index(launch_.rank()), to_string(call), index(mine.local[place]),
+                               theirs.phase == phase ? to_string(theirs.call) : "something else"));
   std::abort();  // not reached; the compiler does not see that through a virtual call
 }
 

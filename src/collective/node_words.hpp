@@ -12,8 +12,8 @@
 //   rank B   │ enter 5          │ arrive │ read A's post │ leave │ enter 6 …
 //
 // Invariants (k: a phase of one group, n: its members on the node):
-//  1. No rank arrives at k + 1 before all have arrived at k. So `arrived` ≥ n·k says that all are there, and a rank is
-//     one phase ahead of another at most.
+//  1. No rank arrives at k + 1 before all have arrived at k. So at `arrived` ≥ n·k all have arrived at k, and a rank
+//     is one phase ahead of another at most.
 //  2. A rank leaves k before it arrives at k + 1. So when all have arrived at k + 1, the posts of phase k have no
 //     reader and may be written for k + 2.
 //  3. A rank is in phases of several groups by turns, with the same two posts: it writes a post last used for another
@@ -30,6 +30,7 @@
 #include <span>
 #include <vector>
 
+#include "base/check.hpp"
 #include "base/units.hpp"
 #include "collective/call.hpp"
 #include "grapnel/status.hpp"
@@ -87,7 +88,10 @@ class NodeWords {
   /// The next phase. Waits until all have arrived at the one before, and until my post is free. Errors: peer_dead.
   Status enter(NodeMembership& mine, const Call& call);
   ByteSpan my_content(const NodeMembership& mine) { return post_of(mine, mine.place, mine.phase).content; }
-  void arrive(NodeMembership& mine) { mine.entry->arrived.arrive(waiting_.host(), count_of(mine, mine.phase)); }
+  void arrive(NodeMembership& mine) {
+    GRAPNEL_ASSERT(mine.held() && mine.phase > 0, "place {} arrives in phase {}", mine.place, mine.phase);
+    mine.entry->arrived.arrive(waiting_.host(), count_of(mine, mine.phase));
+  }
   /// Errors: peer_dead.
   Status wait_for_all(const NodeMembership& mine);
   /// What the member at `place` shows in `phase`, which is mine or the one before; it has been waited for. Ends the job
@@ -102,6 +106,7 @@ class NodeWords {
   Status wait_for_shown(NodeMembership& mine);
   /// I read no post of `phase` any more.
   void leave(NodeMembership& mine, std::uint64_t phase) {
+    GRAPNEL_ASSERT(phase == mine.phase || phase + 1 == mine.phase, "leaves phase {} in phase {}", phase, mine.phase);
     mine.entry->left[phase % 2].arrive(waiting_.host(), left_count(mine, phase));
   }
 
@@ -123,7 +128,7 @@ class NodeWords {
     return posts_[2 * place_[index(mine.local[place])] + phase % 2];
   }
   Status wait_until_free(std::size_t parity);
-  [[noreturn]] void blame(const NodeMembership& mine, std::uint32_t place, const Call& mine_is, const Post& post);
+  [[noreturn]] void blame(const NodeMembership& mine, std::uint32_t place, std::uint64_t phase, const Call& call);
 
   launch::Launch& launch_;
   progress::Waiting& waiting_;

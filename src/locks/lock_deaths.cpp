@@ -1,9 +1,9 @@
 // The report about locks when a rank has died: which lock, its holder, its waiters.
 //
-// Three know something: the ranks of a node see each other's holds (locks/lock_memory.hpp), a waiter knows whom it
-// stands behind (Algorithm::describe), and a home's server knows its queue (Algorithm::queue_behind). Each waiter
-// reports of itself when it looks next. Of the locks that the dead rank held there tell at once: one process of its
-// node, every server that learns of the death, and the other nodes, to which that process sends one message per lock
+// Three know something: the ranks of a node see each other's holds (locks/lock_memory.hpp), a waiter has the place
+// before it in the queue (Algorithm::describe), a home's server the queue (Algorithm::queue_behind). Each waiter reports
+// of itself when it looks next. Of the locks that the dead rank held, these report at once: one process of its node,
+// every server that learns of the death, and the other nodes, to which that process sends one message per lock
 // (Verb::died).
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/ranges.h>
@@ -84,7 +84,7 @@ Status Set::tell_death(const Acquisition& a, const Status& why) {
 }
 
 void Set::tell_what_is_held_by(Rank dead, bool as_server) {
-  if (usable_ == 0 || context_.memory.told().exchange(1) != 0) return;
+  if (usable_ == 0 || context_.memory.reported().exchange(1) != 0) return;
   const auto count = static_cast<std::size_t>(context_.count);
   const std::uint64_t until_ns = context_.waiting.host().now_ns() + kTellOthersFor_ns;
   std::size_t told = 0, untold = 0;
@@ -133,7 +133,7 @@ void Set::let_other_nodes_tell(const LockId& lock, Rank dead, bool as_server, st
 }
 
 // The server's thread; sends it to no other process.
-bool Set::hear_of_death(const LockId& lock, const LockBody& body, const Speaker& from) {
+bool Set::hear_of_death(const LockId& lock, const LockBody& body, const Sender& from) {
   if (body.me >= static_cast<std::uint64_t>(context_.launch.size())) return false;
   const Rank dead{static_cast<int>(body.me)};
   if (context_.node_of(dead) == context_.my_node || context_.node_of(dead) != from.node) return false;

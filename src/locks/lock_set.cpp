@@ -308,7 +308,7 @@ bool is_for_home(Verb verb) {
 
 }  // namespace
 
-bool Set::hear(const LockBody& body, ByteView payload, const Speaker& from) {
+bool Set::hear(const LockBody& body, ByteView payload, const Sender& from) {
   LockId lock;
   if (!name(body.index, Rank(body.home), lock) || payload.size() > kMostLockPayload) return false;
   if (body.verb == Verb::died) return hear_of_death(lock, body, from);

@@ -98,7 +98,7 @@ class Set {
   /// theirs. The server's thread knows the queues of its homes, too.
   void tell_what_is_held_by(Rank dead, bool as_server);
 
-  bool hear(const LockBody& body, ByteView payload, const Speaker& from);
+  bool hear(const LockBody& body, ByteView payload, const Sender& from);
   progress::Outcome answer(const LockBody& body, ByteView payload, progress::Request& request);
 
  private:
@@ -179,7 +179,7 @@ class Set {
   bool holds(Rank rank, std::size_t ordinal) const;
   bool tell_of(const LockId& lock, Rank dead, bool held, bool as_server);
   void let_other_nodes_tell(const LockId& lock, Rank dead, bool as_server, std::uint64_t until_ns);
-  bool hear_of_death(const LockId& lock, const LockBody& body, const Speaker& from);
+  bool hear_of_death(const LockId& lock, const LockBody& body, const Sender& from);
 
   const std::uint64_t number_;
   std::uint32_t deaths_heard_ = 0;  ///< the server's thread only

@@ -97,9 +97,8 @@ progress::Outcome Locks::on_tell(progress::Request& request) {
   const auto set = find(body.set);
   if (set == nullptr) return progress::Outcome::done;  // sent before the set was destroyed, and of no use any more
   const int server = static_cast<int>(request.origin) - launch_.size();
-  const auto from = server >= 0
-                        ? Speaker{Voice::server, NodeId{server}}
-                        : Speaker{Voice::server, launch_.nodes().node_of[index(request.origin)], request.origin};
+  const auto from = server >= 0 ? Sender{Voice::server, NodeId{server}}
+                                : Sender{Voice::server, launch_.nodes().node_of[index(request.origin)], request.origin};
   const bool sound = set->hear(body, request.body.subspan(sizeof body), from);
   return sound ? progress::Outcome::done : progress::Outcome::refused;
 }

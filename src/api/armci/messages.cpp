@@ -79,13 +79,13 @@ Status broadcast(const char* call, Job& job, GroupEntry& group, int scope, void*
   if (bytes < 0) return negative("bytes", bytes);
   if (root < 0 || root >= group.size()) return bad_rank(root, group.size());
   GRAPNEL_ASSIGN_OR_RETURN(const auto ranks, ranks_of_scope(job, group, scope));
-  if (takes_part(job, group, scope, root)) {
-    return run_broadcast(call, job, ranks.core, buffer, bytes, group.members[static_cast<std::size_t>(root)]);
-  }
+  const int from = group.members[static_cast<std::size_t>(root)];
+  if (ranks.core.contains(Rank{from})) return run_broadcast(call, job, ranks.core, buffer, bytes, from);
   if (scope != SCOPE_MASTERS) {
     return {Code::invalid_argument, fmt::format("root {} takes no part in scope {}", root, scope)};
   }
   GRAPNEL_ASSIGN_OR_RETURN(auto places, places_of_scope(job, group, scope));
+  if (std::find(places.begin(), places.end(), root) != places.end()) return {};  // the caller is no master
   places.insert(places.begin(), root);
   return broadcast_once(call, job, group, places, buffer, bytes);
 }

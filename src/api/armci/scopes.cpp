@@ -32,17 +32,6 @@ Result<std::vector<int>> places_of_scope(const Job& job, const GroupEntry& group
   return places;
 }
 
-bool takes_part(const Job& job, const GroupEntry& group, int scope, int place) {
-  const auto node_of = [&](int member) { return job.runtime->node_of(Rank{member}); };
-  const auto begin = group.members.begin();
-  switch (scope) {
-    case SCOPE_NODE: return job.runtime->same_node(Rank{begin[place]});
-    case SCOPE_MASTERS:
-      return std::none_of(begin, begin + place, [&](int member) { return node_of(member) == node_of(begin[place]); });
-    default: return true;
-  }
-}
-
 Result<Group> group_of(const Job& job, const GroupEntry& group, const std::vector<int>& places) {
   if (std::find(places.begin(), places.end(), group.my_index) == places.end()) return Group();
   std::vector<Rank> ranks;

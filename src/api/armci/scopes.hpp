@@ -13,9 +13,6 @@ namespace grapnel::armci {
 /// Errors: an unknown scope.
 Result<std::vector<int>> places_of_scope(const Job& job, const GroupEntry& group, int scope);
 
-/// Whether the member at `place` is of the scope, which exists. Cost: of masters, the members before it.
-bool takes_part(const Job& job, const GroupEntry& group, int scope, int place);
-
 /// The members of `group` at these places as a group of the core; without members where the caller is none of them.
 Result<Group> group_of(const Job& job, const GroupEntry& group, const std::vector<int>& places);
 

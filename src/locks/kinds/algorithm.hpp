@@ -24,8 +24,8 @@ namespace grapnel::locks {
 /// The sender: a rank through its client, or the node's server.
 enum class Voice { rank, server };
 
-/// The same of a message that was received, and its sender: as the connection says, not the message.
-struct Speaker {
+/// The sender of a received message, by the connection that it came through; the message's own fields are not trusted.
+struct Sender {
   Voice voice;
   NodeId node;
   std::optional<Rank> rank = std::nullopt;  ///< none: the node's server
@@ -113,9 +113,9 @@ class Algorithm {
 
   /// What another rank or server says of the lock; never waits. False: no program of this version says it, and nothing
   /// was done. What has the form of a right message and contradicts the lock's state ends the job
-  /// (LockContext::give_up): the lock would be held by two, or by none. What the home alone is told comes only to the
-  /// home.
-  virtual bool hear(const LockId& lock, const LockBody& body, ByteView payload, const Speaker& from) = 0;
+  /// (LockContext::give_up): two ranks would hold the lock, or none could get it. Messages for the home alone are sent
+  /// to the home alone.
+  virtual bool hear(const LockId& lock, const LockBody& body, ByteView payload, const Sender& from) = 0;
   virtual progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload,
                                    progress::Request& request) = 0;
 

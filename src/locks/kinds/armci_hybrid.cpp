@@ -151,7 +151,7 @@ std::string ArmciHybrid::queue_behind(const LockId& lock, Rank holder) {
                      ranks.empty() ? "nobody" : context_.name_of(ranks));
 }
 
-bool ArmciHybrid::hear(const LockId& lock, const LockBody& body, ByteView payload, const Speaker& from) {
+bool ArmciHybrid::hear(const LockId& lock, const LockBody& body, ByteView payload, const Sender& from) {
   switch (body.verb) {
     case Verb::free:
       tickets_.check_free(lock, from);

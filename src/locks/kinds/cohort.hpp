@@ -62,7 +62,7 @@ class Cohort final : public Algorithm, private McsQueue::Places {
   Status attempt(Acquisition& a) override;
   Status release(const LockId& lock, bool shared, ByteView payload) override;
   Bytes successor_payload(const LockId& lock) override;
-  bool hear(const LockId& lock, const LockBody& body, ByteView payload, const Speaker& from) override {
+  bool hear(const LockId& lock, const LockBody& body, ByteView payload, const Sender& from) override {
     return chain_.hear(lock, body, payload, from);
   }
   progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload,

@@ -69,7 +69,7 @@ LockContext::LockContext(const LockEnvironment& environment, std::uint64_t set,
 
 Status LockContext::deliver(Voice voice, NodeId to, const LockId& lock, const LockBody& body, ByteView payload) {
   if (to == my_node) {
-    const Speaker from{voice, my_node, voice == Voice::rank ? std::optional(me) : std::nullopt};
+    const Sender from{voice, my_node, voice == Voice::rank ? std::optional(me) : std::nullopt};
     algorithm_->hear(lock, body, payload, from);
     return {};
   }
@@ -156,7 +156,7 @@ void LockContext::answer_later(Rank to, std::uint64_t token, const LockBody& bod
   server_->answer_later(to, token, Composed(body, payload).view());
 }
 
-void LockContext::give_up(const LockId& lock, const Speaker& from, const std::string& what) const {
+void LockContext::give_up(const LockId& lock, const Sender& from, const std::string& what) const {
   const std::string who =
       from.rank ? fmt::format("rank {}", index(*from.rank)) : fmt::format("the server of node {}", index(from.node));
   launch.abort(1, fmt::format("lock {} of rank {} ({}): {} {}, which no program of this version does", lock.index,

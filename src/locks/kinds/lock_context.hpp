@@ -104,8 +104,8 @@ class LockContext {
   Status pause(const Acquisition& a, std::uint64_t until_ns);
 
   /// Ends the job over what was heard or answered: "… `what`, which no program of this version does".
-  [[noreturn]] void give_up(const LockId& lock, const Speaker& from, const std::string& what) const;
-  Speaker server_of(Rank home) const { return {Voice::server, node_of(home)}; }
+  [[noreturn]] void give_up(const LockId& lock, const Sender& from, const std::string& what) const;
+  Sender server_of(Rank home) const { return {Voice::server, node_of(home)}; }
 
   /// The node's table of lines is full.
   Status no_line(const LockId& lock) const;

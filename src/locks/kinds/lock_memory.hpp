@@ -1,10 +1,10 @@
 // Where the words of a set of locks lie: in each node one block of segment memory, which the node's first member
 // allocates, mapped by the node's ranks and by its server.
 //
-//   block:    [told][a part per member of the node][capacity lines][capacity keys]   lines: for locks at home elsewhere
+//   block:    [reported][a part per member of the node][capacity lines][capacity keys]   lines: locks at home elsewhere
 //   part:     [count homes][records][a hold per lock][a place per lock]              homes: of the locks at home there
 //
-// Told: 1 once a process of the node has reported which locks a dead rank held.
+// Reported: 1 once a process of the node has reported which locks a dead rank held.
 // A hold: what the rank has to do with a lock; misuse is found by it, and when the rank dies the others of its node
 // can still read what it held. Records and places are for the kinds with a queue inside the node; places are the rank's
 // own, and lie here so that what a set takes is asked for in one piece, and refused in one.
@@ -110,7 +110,7 @@ class LockMemory {
   const std::vector<Rank>& local_ranks() const { return local_ranks_; }
   std::size_t lock_count() const { return count_ * homes_.size(); }
   std::uint32_t records() const { return has_places_ ? std::uint32_t{1} << record_bits_ : 0; }
-  std::atomic<std::uint32_t>& told() const { return *reinterpret_cast<std::atomic<std::uint32_t>*>(block_); }
+  std::atomic<std::uint32_t>& reported() const { return *reinterpret_cast<std::atomic<std::uint32_t>*>(block_); }
 
   bool has_payloads() const { return room_bytes_ != 0; }
   // Payload rooms of a home or a line, three of them. Without payloads they keep nothing.

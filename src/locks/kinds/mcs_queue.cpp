@@ -235,7 +235,7 @@ std::string McsQueue::name_place(std::uint64_t place) const {
   return fmt::format("turn {} of {}", turn_of(place), places_.name_of(member_of(place)));
 }
 
-bool McsQueue::hear(const LockId& lock, const LockBody& body, ByteView payload, const Speaker& from) {
+bool McsQueue::hear(const LockId& lock, const LockBody& body, ByteView payload, const Sender& from) {
   if (!is_place(body.me)) return false;
   const NodeId speaks_of = places_.node_of(member_of(body.me));
   switch (body.verb) {
@@ -263,7 +263,7 @@ bool McsQueue::free_tail(const LockId& lock, std::uint64_t place, ByteView paylo
 
 // A link is for the member's last place, or for the one before where that was left without a successor.
 bool McsQueue::on_link(const LockId& lock, std::uint64_t before, std::uint64_t place, ByteView payload,
-                       const Speaker& speaker) {
+                       const Sender& speaker) {
   ChainMember* member = places_.member(lock, member_of(before));
   if (member == nullptr || member->turn.load() - turn_of(before) > 1 || before == place) {
     context_.give_up(
@@ -285,7 +285,7 @@ bool McsQueue::on_link(const LockId& lock, std::uint64_t before, std::uint64_t p
 }
 
 bool McsQueue::on_grant(const LockId& lock, std::uint64_t place, std::uint64_t from, ByteView payload,
-                        const Speaker& speaker) {
+                        const Sender& speaker) {
   ChainMember* member = places_.member(lock, member_of(place));
   const std::uint32_t state = member == nullptr ? kIdle : member->state.load();
   if (state == kIdle || state == kGranted || member->turn.load() != turn_of(place)) {

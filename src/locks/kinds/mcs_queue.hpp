@@ -88,7 +88,7 @@ class McsQueue {
   std::string describe(const Acquisition& a, const char* place) const;
   Bytes successor_payload(const LockId& lock, ChainMember& mine, std::uint32_t member);
 
-  bool hear(const LockId& lock, const LockBody& body, ByteView payload, const Speaker& from);
+  bool hear(const LockId& lock, const LockBody& body, ByteView payload, const Sender& from);
   progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload, progress::Request& request);
 
  private:
@@ -124,8 +124,8 @@ class McsQueue {
   Status pass_on(const LockId& lock, std::uint64_t place, std::uint64_t from, ByteView payload, Voice voice);
   Status grant(const LockId& lock, std::uint64_t place, std::uint64_t from, ByteView payload, Voice voice);
   bool free_tail(const LockId& lock, std::uint64_t place, ByteView payload);
-  bool on_link(const LockId& lock, std::uint64_t before, std::uint64_t place, ByteView payload, const Speaker& speaker);
-  bool on_grant(const LockId& lock, std::uint64_t place, std::uint64_t from, ByteView payload, const Speaker& speaker);
+  bool on_link(const LockId& lock, std::uint64_t before, std::uint64_t place, ByteView payload, const Sender& speaker);
+  bool on_grant(const LockId& lock, std::uint64_t place, std::uint64_t from, ByteView payload, const Sender& speaker);
   /// The place's number, "turn 3 of node 1 (ranks 2, 3)".
   std::string name_place(std::uint64_t place) const;
 

@@ -60,7 +60,7 @@ class ReaderWriter final : public Algorithm {
   Status give_up(Acquisition& a) override;
   Status attempt(Acquisition& a) override;
   Status release(const LockId& lock, bool shared, ByteView payload) override;
-  bool hear(const LockId& lock, const LockBody& body, ByteView payload, const Speaker& from) override;
+  bool hear(const LockId& lock, const LockBody& body, ByteView payload, const Sender& from) override;
   progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload,
                            progress::Request& request) override;
   std::string describe(const Acquisition& a) override;
@@ -137,15 +137,15 @@ class ReaderWriter final : public Algorithm {
   Status leave_writer(const LockId& lock, Words& words, ByteView payload);
 
   // reader_writer_home.cpp: what the nodes hear from a home, and the home from them.
-  bool on_sole(const LockId& lock, ByteView payload, const Speaker& from);
-  bool on_shared(const LockId& lock, bool recalled, ByteView payload, const Speaker& from);
+  bool on_sole(const LockId& lock, ByteView payload, const Sender& from);
+  bool on_shared(const LockId& lock, bool recalled, ByteView payload, const Sender& from);
   bool on_recall(const LockId& lock, Voice voice);
-  void take_back(const LockId& lock, std::uint32_t node, const Speaker& from);
+  void take_back(const LockId& lock, std::uint32_t node, const Sender& from);
   template <typename Nodes>
-  void queue(const LockId& lock, Nodes& nodes, std::uint32_t node, const Speaker& from);
-  void want_shared(const LockId& lock, std::uint32_t node, const Speaker& from);
-  void want_sole(const LockId& lock, std::uint32_t node, const Speaker& from);
-  void give_back(const LockId& lock, std::uint32_t node, bool again, ByteView payload, const Speaker& from);
+  void queue(const LockId& lock, Nodes& nodes, std::uint32_t node, const Sender& from);
+  void want_shared(const LockId& lock, std::uint32_t node, const Sender& from);
+  void want_sole(const LockId& lock, std::uint32_t node, const Sender& from);
+  void give_back(const LockId& lock, std::uint32_t node, bool again, ByteView payload, const Sender& from);
   void open_read_phase(const LockId& lock, Home& home);
   void grant_next(const LockId& lock, Home& home, bool after_writer, bool asked_now);
   /// `from`: what Words::from is to say.

@@ -6,7 +6,7 @@
 
 namespace grapnel::locks {
 
-bool ReaderWriter::hear(const LockId& lock, const LockBody& body, ByteView payload, const Speaker& from) {
+bool ReaderWriter::hear(const LockId& lock, const LockBody& body, ByteView payload, const Sender& from) {
   if (body.me >= context_.launch.nodes().node_count()) return false;
   const auto node = static_cast<std::uint32_t>(body.me);
   const bool to_home = body.verb == Verb::want_shared || body.verb == Verb::want_sole || body.verb == Verb::give_back;
@@ -37,7 +37,7 @@ bool ReaderWriter::hear(const LockId& lock, const LockBody& body, ByteView paylo
 
 // ---- the node
 
-bool ReaderWriter::on_sole(const LockId& lock, ByteView payload, const Speaker& from) {
+bool ReaderWriter::on_sole(const LockId& lock, ByteView payload, const Sender& from) {
   Words& words = *find(lock);
   if (!view(words).asked_sole) context_.give_up(lock, from, "grants it to this node, which has not asked for it");
   context_.memory.keep(&words, 0, payload);
@@ -60,7 +60,7 @@ bool ReaderWriter::on_sole(const LockId& lock, ByteView payload, const Speaker& 
   return tell_home(from.voice, lock, Verb::give_back, asks_now(changed), payload).ok();
 }
 
-bool ReaderWriter::on_shared(const LockId& lock, bool recalled, ByteView payload, const Speaker& from) {
+bool ReaderWriter::on_shared(const LockId& lock, bool recalled, ByteView payload, const Sender& from) {
   Words& words = *find(lock);
   if (!view(words).asked_shared) context_.give_up(lock, from, "shares it with this node, which has not asked for it");
   context_.memory.keep(&words, 0, payload);
@@ -100,7 +100,7 @@ void ReaderWriter::send(const LockId& lock, Verb verb, std::uint32_t node, bool 
   static_cast<void>(context_.deliver(Voice::server, NodeId(static_cast<int>(node)), lock, body, payload));
 }
 
-void ReaderWriter::take_back(const LockId& lock, std::uint32_t node, const Speaker& from) {
+void ReaderWriter::take_back(const LockId& lock, std::uint32_t node, const Sender& from) {
   Home& home = homes_[lock.ordinal];
   const auto found = home.sharing.find(node);
   if (found == home.sharing.end()) context_.give_up(lock, from, "gives a grant of its node back that it has not got");
@@ -111,14 +111,14 @@ void ReaderWriter::take_back(const LockId& lock, std::uint32_t node, const Speak
 // A node asks once, until it is granted; else there would be grants that no node gives back, and a queue without an
 // end.
 template <typename Nodes>
-void ReaderWriter::queue(const LockId& lock, Nodes& nodes, std::uint32_t node, const Speaker& from) {
+void ReaderWriter::queue(const LockId& lock, Nodes& nodes, std::uint32_t node, const Sender& from) {
   if (std::find(nodes.begin(), nodes.end(), node) != nodes.end()) {
     context_.give_up(lock, from, "asks for its node a second time before it was granted");
   }
   nodes.push_back(node);
 }
 
-void ReaderWriter::want_shared(const LockId& lock, std::uint32_t node, const Speaker& from) {
+void ReaderWriter::want_shared(const LockId& lock, std::uint32_t node, const Sender& from) {
   Home& home = homes_[lock.ordinal];
   if (home.sole || !home.writers.empty()) return queue(lock, home.readers, node, from);
   ++home.sharing[node];
@@ -126,7 +126,7 @@ void ReaderWriter::want_shared(const LockId& lock, std::uint32_t node, const Spe
   send(lock, Verb::grant_shared, node, false, payload, 0);
 }
 
-void ReaderWriter::want_sole(const LockId& lock, std::uint32_t node, const Speaker& from) {
+void ReaderWriter::want_sole(const LockId& lock, std::uint32_t node, const Sender& from) {
   Home& home = homes_[lock.ordinal];
   queue(lock, home.writers, node, from);
   if (!home.sole && !home.recalled && !home.sharing.empty()) {
@@ -138,8 +138,7 @@ void ReaderWriter::want_sole(const LockId& lock, std::uint32_t node, const Speak
   grant_next(lock, home, false, true);
 }
 
-void ReaderWriter::give_back(const LockId& lock, std::uint32_t node, bool again, ByteView payload,
-                             const Speaker& from) {
+void ReaderWriter::give_back(const LockId& lock, std::uint32_t node, bool again, ByteView payload, const Sender& from) {
   Home& home = homes_[lock.ordinal];
   const bool after_writer = home.sole && home.sole_holder == node;
   if (after_writer) {
@@ -200,7 +199,7 @@ progress::Outcome ReaderWriter::answer(const LockId& lock, const LockBody& body,
   }
   const auto node = static_cast<std::uint32_t>(body.me);
   Home& home = homes_[lock.ordinal];
-  const Speaker from{Voice::rank, context_.node_of(request.origin), request.origin};
+  const Sender from{Voice::rank, context_.node_of(request.origin), request.origin};
   if (body.flag != 0) {
     take_back(lock, node, from);
     grant_next(lock, home, false, false);

@@ -75,7 +75,7 @@ progress::Outcome ServerQueue::answer(const LockId& lock, const LockBody& body, 
   }
 }
 
-bool ServerQueue::hear(const LockId& lock, const LockBody& body, ByteView payload, const Speaker& from) {
+bool ServerQueue::hear(const LockId& lock, const LockBody& body, ByteView payload, const Sender& from) {
   if (!from.rank || index(*from.rank) != body.me) return false;
   const auto found = queues_.find(lock.ordinal);
   if (body.verb == Verb::cancel) return found == queues_.end() || cancel(lock, found->second, body.me);

@@ -32,7 +32,7 @@ class TestAndSet final : public Algorithm {
   Status give_up(Acquisition& a) override;
   Status attempt(Acquisition& a) override;
   Status release(const LockId& lock, bool shared, ByteView payload) override;
-  bool hear(const LockId& lock, const LockBody& body, ByteView payload, const Speaker& from) override;
+  bool hear(const LockId& lock, const LockBody& body, ByteView payload, const Sender& from) override;
   progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload,
                            progress::Request& request) override;
   std::string describe(const Acquisition& a) override;

@@ -89,7 +89,7 @@ Status Ticket::release(const LockId& lock, bool, ByteView payload) {
   return {};
 }
 
-bool Ticket::hear(const LockId& lock, const LockBody& body, ByteView payload, const Speaker& from) {
+bool Ticket::hear(const LockId& lock, const LockBody& body, ByteView payload, const Sender& from) {
   if (body.verb != Verb::free) return false;
   tickets_.check_free(lock, from);
   tickets_.serve_next(tickets_.words(lock), payload);

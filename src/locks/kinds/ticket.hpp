@@ -32,7 +32,7 @@ class Ticket final : public Algorithm {
   Status give_up(Acquisition&) override { return {}; }
   Status attempt(Acquisition& a) override;
   Status release(const LockId& lock, bool shared, ByteView payload) override;
-  bool hear(const LockId& lock, const LockBody& body, ByteView payload, const Speaker& from) override;
+  bool hear(const LockId& lock, const LockBody& body, ByteView payload, const Sender& from) override;
   progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload,
                            progress::Request& request) override;
   std::string describe(const Acquisition& a) override { return tickets_.describe(a); }

@@ -83,7 +83,7 @@ class TicketServer {
   }
   /// The server: only the rank that was served may free it from elsewhere. It was noted as the holder when it was
   /// served.
-  void check_free(const LockId& lock, const Speaker& from) {
+  void check_free(const LockId& lock, const Sender& from) {
     if (!from.rank || !is_held_by(words(lock), *from.rank))
       context_.give_up(lock, from, "frees it and does not hold it");
   }
