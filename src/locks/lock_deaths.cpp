@@ -1,9 +1,9 @@
 // The report about locks when a rank has died: which lock, its holder, its waiters.
 //
 // Three know something: the ranks of a node see each other's holds (locks/lock_memory.hpp), a waiter has the place
-// before it in the queue (Algorithm::describe), a home's server the queue (Algorithm::queue_behind). Each waiter reports
-// of itself when it looks next. Of the locks that the dead rank held, these report at once: one process of its node,
-// every server that learns of the death, and the other nodes, to which that process sends one message per lock
+// before it in the queue (Algorithm::describe), a home's server the queue (Algorithm::queue_behind). Each waiter
+// reports of itself when it looks next. Of the locks that the dead rank held, these report at once: one process of its
+// node, every server that learns of the death, and the other nodes, to which that process sends one message per lock
 // (Verb::died).
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/ranges.h>
