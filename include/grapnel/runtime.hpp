@@ -43,6 +43,7 @@
 #include "grapnel/operation_count.hpp"
 #include "grapnel/reduction.hpp"
 #include "grapnel/shape.hpp"
+#include "grapnel/shared_heap.hpp"
 #include "grapnel/status.hpp"
 #include "grapnel/types.hpp"
 
@@ -288,6 +289,12 @@ class GRAPNEL_API Runtime {
   /// Waits for its turn; not re-entrant. Implies no fence. Errors: invalid_argument (bad index, held by the caller).
   Status lock(int lock_index, Rank home);
   Status unlock(int lock_index, Rank home);
+
+  // --- the shared heap (grapnel/shared_heap.hpp, docs/dsm.md) ---
+  /// Collective over all ranks, once: memory at one address in all of them, for plain loads and stores. Takes no memory
+  /// for pages that no rank uses; some 70 bytes a page for the others' sake. Errors, at all ranks: invalid_argument
+  /// (open already; options that differ), unavailable, no_memory.
+  Result<SharedHeap> open_shared_heap(const SharedHeapOptions& options = {});
 
   /// Operations, bytes and messages of this rank so far.
   std::vector<OperationCount> operation_counts() const;

@@ -48,6 +48,9 @@ class Host {
   /// thread.
   virtual std::size_t processors() = 0;
 
+  /// Whether each rank has a page table of its own: not in the simulator, whose ranks share a process.
+  virtual bool has_page_tables() const { return true; }
+
   /// The processor on which the caller runs; it may be another one by the time that this returns. A few ns. Any thread.
   virtual int cpu() = 0;
 

@@ -37,6 +37,7 @@ enum class WaitKind : std::uint8_t {
   window,             ///< room in the window of a node's server
   fence,              ///< the node that has not acknowledged all writes
   stripe,             ///< memory that another rank updates
+  page,               ///< a page of the shared heap that another rank of the node fetches or flushes
   mpi,                ///< MPI's part of a call
   fence_of_launcher,  ///< all ranks, at the job's start or end
 };

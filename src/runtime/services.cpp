@@ -2,6 +2,7 @@
 #include "runtime/services.hpp"
 
 #include "collective/collectives.hpp"
+#include "dsm/shared_heaps.hpp"
 #include "exchange/letters.hpp"
 #include "launch/settings.hpp"
 #include "locks/locks.hpp"
@@ -18,7 +19,7 @@ namespace grapnel::runtime {
 
 const ServiceTypes& standard_services() {
   static const ServiceTypes services{
-      &locks::kService, &rma::kService, &sync::kBarrierService, &sync::kNotificationService, &collective::kService,
+      &locks::kService, &rma::kService, &sync::kBarrierService, &sync::kNotificationService, &collective::kService, &dsm::kService,
   };
   return services;
 }

@@ -82,6 +82,7 @@ Status first_failure(const launch::Group& group, const std::vector<Answer>& answ
 struct SegmentTable::Attempt {
   const launch::Group& group;
   LiveKey key;
+  Taking taking;
   AllocationPlan plan{};
   std::vector<Claim> claims{};      ///< by group index
   std::vector<Outcome> outcomes{};  ///< by group index
@@ -90,8 +91,8 @@ struct SegmentTable::Attempt {
   const NodeShare& my_share() const { return plan.shares[plan.share_of[group.my_index]]; }
 };
 
-Result<Allocation> SegmentTable::allocate(const launch::Group& group, std::size_t bytes) {
-  Attempt attempt{group, {group.key, next_number_[group.key]++}};
+Result<Allocation> SegmentTable::allocate(const launch::Group& group, std::size_t bytes, Taking taking) {
+  Attempt attempt{group, {group.key, next_number_[group.key]++}, taking};
   GRAPNEL_TRY(agree_on_plan(attempt, bytes));
   Status status = agree_on_claims(attempt, claim_range(attempt));
   if (status.ok()) status = agree_on_outcomes(attempt, take_memory(attempt));
@@ -110,7 +111,8 @@ Status SegmentTable::agree_on_plan(Attempt& attempt, std::size_t bytes) {
     return launch_.nodes().node_of[index(member)] == launch_.node();
   });
   os::MemoryLimit limit{std::numeric_limits<std::size_t>::max(), ""};
-  if (*first_here == launch_.rank()) limit = os::tightest_memory_limit();
+  // What is taken on use is refused on use.
+  if (*first_here == launch_.rank() && attempt.taking == Taking::at_once) limit = os::tightest_memory_limit();
   base::Encoder mine;
   mine.put(std::uint64_t{bytes}).put(std::uint64_t{limit.available_bytes});
   mine.put_string(std::as_bytes(std::span(limit.source)));
@@ -153,7 +155,7 @@ Status SegmentTable::agree_on_claims(Attempt& attempt, const Status& mine) {
 Status SegmentTable::take_memory(Attempt& attempt) {
   Live& live = *attempt.live;
   const std::size_t me = attempt.group.my_index;
-  if (live.range_bytes == 0) return {};
+  if (live.range_bytes == 0 || attempt.taking == Taking::on_use) return {};
   GRAPNEL_TRY(os::reserve_shared_file(files_.memory, live.range_offset + attempt.plan.offset_of[me],
                                       attempt.plan.bytes_of[me]));
   if (!live.claimed) return {};

@@ -50,6 +50,10 @@ struct Part {
   std::size_t bytes = 0;
 };
 
+/// When an allocation's memory is taken: with it, or piece by piece (`take`). The latter has addresses, and no other
+/// layer's call reaches it.
+enum class Taking { at_once, on_use };
+
 struct Allocation {
   std::vector<Part> parts;  ///< by group index
 };
@@ -108,7 +112,13 @@ class SegmentTable {
   /// Collective over the group: `bytes` (may be 0, may differ) of zeroed memory for the caller. The memory is taken now
   /// or refused now: no_memory names what is available and what is in the way. Every member gets the same answer. Cost:
   /// three exchanges.
-  Result<Allocation> allocate(const launch::Group& group, std::size_t bytes);
+  Result<Allocation> allocate(const launch::Group& group, std::size_t bytes, Taking taking = Taking::at_once);
+  /// Of an allocation `on_use`: takes the memory of [address, address+bytes), granules of the pool, so that touching it
+  /// cannot fail. Any rank and thread of the node; to take what is taken changes nothing. Errors: no_memory, with the
+  /// figures.
+  Status take(const void* address, std::size_t bytes);
+  /// Where memory of this node lies, for a second mapping: the file's descriptor and the place in it. Any thread.
+  std::pair<int, std::uint64_t> place_in_file(const void* address) const;
 
   /// Collective over the group that allocated: gives the allocation back whose part of the caller begins at `address`.
   /// A caller whose part was empty passes null and the allocations with empty parts are matched by their order. The

@@ -85,6 +85,17 @@ const RemoteRegion* SegmentTable::find_remote(NodeId node, std::uintptr_t addres
   return address < region.end && bytes <= region.end - address ? &region : nullptr;
 }
 
+Status SegmentTable::take(const void* address, std::size_t bytes) {
+  GRAPNEL_TRY(os::check_memory_available(bytes));
+  return os::reserve_shared_file(files_.memory, place_in_file(address).second, bytes);
+}
+
+std::pair<int, std::uint64_t> SegmentTable::place_in_file(const void* address) const {
+  const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(address) - pool_base_;
+  GRAPNEL_CHECK(offset < launch_.pool().bytes(), "{} lies in no segment of this node", address);
+  return {files_.memory.number(), offset};
+}
+
 void SegmentTable::publish_range(std::size_t offset, std::size_t bytes) {
   const std::uintptr_t end = offset + bytes;
   for (std::size_t at = offset; at < end; at += os::kPoolGranuleBytes) {

@@ -39,8 +39,8 @@ bool Barriers::passed(const Membership& mine) const {
   return mine.entry->gate.has_passed(gate_count(mine, mine.done + 1));
 }
 
-Status Barriers::run(const launch::Group& group) {
-  GRAPNEL_ASSIGN_OR_RETURN(const auto mine, prepare(group, {}));
+Status Barriers::run(const launch::Group& group, const Contribution& contribution) {
+  GRAPNEL_ASSIGN_OR_RETURN(const auto mine, prepare(group, contribution));
   const bool rings = arrive(*mine);
   GRAPNEL_TRY(wait_at_gate(group, *mine, rings));
   return leave(*mine);

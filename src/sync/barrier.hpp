@@ -68,7 +68,7 @@ class Barriers final : public core::Service {
 
   /// `begin` and `end`. Errors: refused (a write of mine was; the barrier took place), unavailable (too many groups),
   /// peer_dead.
-  Status run(const launch::Group& group);
+  Status run(const launch::Group& group, const Contribution& contribution = {});
 
   /// Arrives. Waits for what this rank has to flush or fence, never for another rank. Errors: invalid_argument (begun
   /// already; a payload too long), unavailable, peer_dead.

@@ -16,6 +16,7 @@ class SimHost : public Host {
 
   std::uint64_t now_ns() override;
   std::size_t processors() override;
+  bool has_page_tables() const override { return false; }
   int cpu() override { return 0; }
   void relax() override;
   void yield() override;

@@ -1,0 +1,121 @@
+// The shared heap: memory at one address in all ranks of the job, read and written by plain loads and stores, and kept
+// coherent where the program synchronizes.
+//
+//   grapnel::SharedHeap heap = g.open_shared_heap().value();                   // collective
+//   auto* sum = static_cast<double*>(heap.allocate(sizeof(double)).value());   // in one rank; others get the address
+//   heap.lock(0);
+//   *sum += mine;
+//   heap.unlock(0);
+//   heap.barrier();                                                            // all see the sum
+//
+// What may be relied on: a program without data races (order is made by the heap's locks, its barriers, and what a
+//   rank's own threads use among themselves) sees sequential consistency. Two ranks may write neighbouring bytes at
+//   once. What is not ordered may be seen early, late or never, and breaks nothing else.
+// Cost: ranks of one node share its copy of a page: no messages, and in a job of one node no faults. Else docs/dsm.md.
+// Errors: those of the calls; where a load or a store cannot be served (no memory, a rank died), the job ends with a
+//   message.
+// Not with: system calls that get an address of the heap, unless `touch` came before (they answer EFAULT); local buffers
+//   of Runtime's calls to other nodes (invalid_argument); a child of fork, which has no heap.
+// Threads: any may load, store, allocate, free and touch; a rank's locks and barriers from one thread at a time.
+// Source: treadmarks-on-gm; docs/dsm.md.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+#include "grapnel/export.hpp"
+#include "grapnel/status.hpp"
+#include "grapnel/types.hpp"
+
+namespace grapnel {
+
+namespace dsm {
+class Heap;
+}
+
+/// How a shared heap is made; alike in all ranks.
+struct SharedHeapOptions {
+  std::size_t bytes = 0;  ///< its length; 0: GRAPNEL_DSM_HEAP_BYTES. Rounded up to 1 MiB
+  int locks = 0;          ///< how many; 0: GRAPNEL_DSM_LOCKS
+};
+
+/// What one rank did with the heap so far.
+struct SharedHeapCounts {
+  std::uint64_t faults = 0;           ///< accesses that were not served by a mapped page
+  std::uint64_t fetches = 0;          ///< messages that asked a home for pages
+  std::uint64_t fetched_pages = 0;    ///< that they brought
+  std::uint64_t home_questions = 0;   ///< messages that asked the directory for homes
+  std::uint64_t notice_questions = 0; ///< messages that asked a node for write notices
+  std::uint64_t mapped_ahead = 0;     ///< valid pages that were mapped beside the one that faulted
+  std::uint64_t written_pages = 0;    ///< pages that releases found written
+  std::uint64_t diffs = 0;            ///< that were sent
+  std::uint64_t diff_messages = 0;    ///< in so many messages
+  std::uint64_t diff_bytes = 0;       ///< of so many bytes
+  std::uint64_t intervals = 0;        ///< releases that named pages
+  std::uint64_t unmapped_pages = 0;   ///< by acquires
+  std::uint64_t locks = 0, barriers = 0;
+};
+
+class GRAPNEL_API SharedHeap {
+ public:
+  SharedHeap() = default;
+
+  /// Where it begins, in every rank, and how long it is.
+  void* base() const;
+  std::size_t bytes() const;
+  /// Its locks: 0 … locks() − 1.
+  int locks() const;
+
+  /// Memory, at the same address in all ranks; zero where it was never used. 4,096 bytes and more begin at a page;
+  /// smaller blocks of two ranks share no page until one frees what the other allocated. One rank calls. Errors:
+  /// invalid_argument (0 bytes), no_memory, peer_dead. Cost: a round trip to node 0 for whole pages; small blocks come
+  /// from 64 KiB of the rank's own.
+  Result<void*> allocate(std::size_t bytes);
+  /// By any rank, once. No rank may use the block any more. Errors: invalid_argument (no block begins there), peer_dead.
+  Status free(void* address);
+
+  /// Waits for the lock; what its last holder wrote, and whatever that one had seen, is seen. Errors: invalid_argument
+  /// (no such lock; the caller holds it), peer_dead.
+  Status lock(int number);
+  /// Whether it was free. Errors: as `lock`.
+  Result<bool> try_lock(int number);
+  /// What this rank wrote is complete at the pages' homes, then the lock is given on. Errors: invalid_argument (not
+  /// held), peer_dead. Cost: one round trip to each home of pages that were written, none where none was.
+  Status unlock(int number);
+  /// Collective: all that any rank wrote before is seen by all. A barrier of `Runtime`, too. `number`: where the ranks
+  /// give different ones, the job ends with a message that names both. Errors: peer_dead.
+  Status barrier(int number = 0);
+
+  /// Makes [address, +bytes) accessible, for a system call that gets it next; `writes`: for one that writes there.
+  /// Errors: invalid_argument (not in the heap).
+  Status touch(const void* address, std::size_t bytes, bool writes);
+
+  SharedHeapCounts counts() const;
+
+  /// A load and a store that work in simulated worlds, too, where there is no page table to notice them; elsewhere they
+  /// are plain accesses. For tests that run in both.
+  template <typename T>
+  T load(const T* address) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    T value;
+    read(address, &value, sizeof value);
+    return value;
+  }
+  template <typename T>
+  void store(T* address, const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    write(address, &value, sizeof value);
+  }
+
+  explicit SharedHeap(std::shared_ptr<dsm::Heap> heap) : heap_(std::move(heap)) {}
+
+ private:
+  void read(const void* address, void* value, std::size_t bytes) const;
+  void write(void* address, const void* value, std::size_t bytes);
+  std::shared_ptr<dsm::Heap> heap_;
+};
+
+}  // namespace grapnel

@@ -1,0 +1,169 @@
+// The way of an acquire: what others wrote before becomes visible.
+//
+//   1. learn     intervals that are not known yet: those that came along, and those that their nodes are asked for
+//   2. apply     each page that they name, and that is at home elsewhere, becomes stale, for the whole node
+//   3. unmap     of this rank, what has become stale, by its own place in the node's log: always, since another rank of
+//                the node may have done 1 and 2
+//
+// What a rank wrote to a page is known to its mapping, and goes with it. So a page that is unmapped is compared with its
+// twin; it is carried to the next release where they differ, or where another rank flushes it at this moment: its bytes
+// have then left the page for the twin, and the home may not have them yet.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/codec.hpp"
+#include "dsm/diff.hpp"
+#include "dsm/heap.hpp"
+
+namespace grapnel::dsm {
+
+// Late answers still find it where a wait fails, as in fetch.cpp.
+struct Heap::Question {
+  std::size_t pages = 0;  ///< of the heap
+  NoticesReply reply;
+  std::vector<os::Pages> runs;
+  bool done = false, refused = false;
+
+  static void answered(void* context, const progress::Reply& reply) {
+    auto& self = *static_cast<Question*>(context);
+    self.done = true;
+    self.refused = reply.code != progress::ReplyCode::answer || reply.body.size() != sizeof(NoticesReply) ||
+                   reply.payload.size() % sizeof(PageRun) != 0;
+    if (self.refused) return;
+    self.reply = reply.body_as<NoticesReply>();
+    for (std::size_t at = 0; at < reply.payload.size(); at += sizeof(PageRun)) {
+      PageRun run;
+      std::memcpy(&run, reply.payload.data() + at, sizeof run);
+      self.refused |= run.first >= self.pages || run.count > self.pages - run.first;
+      if (!self.refused) self.runs.push_back({run.first, run.count});
+    }
+  }
+};
+
+Status Heap::learn(const Grant& grant, std::size_t from) {
+  std::vector<News> news;
+  for (std::size_t node = 0; node < grant.clock.size(); ++node) {
+    if (node == me_ || grant.clock[node] <= log_.known(node)) continue;
+    news.push_back({node, grant.clock[node], node == from ? grant.intervals : std::vector<Interval>{}});
+  }
+  return take_news(std::move(news));
+}
+
+Status Heap::learn(const Meeting& meeting) {
+  std::vector<News> news;
+  for (const auto& [node, told] : meeting.nodes) {
+    const std::uint64_t known = log_.known(node);
+    if (node == me_ || told.latest <= known) continue;
+    news.push_back({node, told.latest, told.complete ? told.intervals : std::vector<Interval>{}});
+  }
+  return take_news(std::move(news));
+}
+
+namespace {
+
+// Whether the intervals known + 1 … latest are all there.
+bool is_complete(const std::vector<Interval>& intervals, std::uint64_t known, std::uint64_t latest) {
+  std::vector<std::uint64_t> numbers;
+  for (const Interval& interval : intervals) {
+    if (interval.number > known && interval.number <= latest) numbers.push_back(interval.number);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  return numbers.size() == latest - known;
+}
+
+}  // namespace
+
+Status Heap::take_news(std::vector<News> news) {
+  std::vector<News> asked;
+  for (News& one : news) {
+    if (is_complete(one.intervals, log_.known(one.node), one.latest)) {
+      GRAPNEL_TRY(log_.apply(one.node, one.intervals, one.latest));
+    } else {
+      asked.push_back(std::move(one));
+    }
+  }
+  if (asked.empty()) return {};
+  GRAPNEL_TRY(ask_for_notices(asked));
+  for (const News& one : asked) GRAPNEL_TRY(log_.apply(one.node, one.intervals, one.latest));
+  return {};
+}
+
+// All nodes at once. Each becomes one interval, up to what the node said that it had.
+Status Heap::ask_for_notices(std::vector<News>& news) {
+  std::vector<std::unique_ptr<Question>> questions;
+  std::vector<NoticesBody> bodies;
+  for (const News& one : news) {
+    questions.push_back(std::make_unique<Question>());
+    questions.back()->pages = memory_.page_count();
+    bodies.push_back({log_.known(one.node), 0});
+  }
+  std::vector<std::uint64_t> latest(news.size());
+  bool more = true;
+  Status asked;
+  while (more && asked.ok()) {
+    more = false;
+    const progress::Client::Guard guard(*core_.client);
+    for (std::size_t i = 0; i < news.size() && asked.ok(); ++i) {
+      if (questions[i]->done) continue;
+      progress::OutgoingRequest order;
+      order.handler = handler(Call::notices);
+      order.body = base::bytes_of(bodies[i]);
+      order.reply_bytes = kMostRunsTold * sizeof(PageRun);
+      order.on_reply = {Question::answered, questions[i].get()};
+      counts_.notice_questions.add(1);
+      asked = core_.client->send(NodeId{static_cast<int>(news[i].node)}, order).status();
+    }
+    const auto all_done = [&] { return std::all_of(questions.begin(), questions.end(), [](const auto& q) { return q->done; }); };
+    if (asked.ok()) asked = core_.client->wait_until(all_done);
+    for (std::size_t i = 0; i < news.size() && asked.ok(); ++i) {
+      Question& question = *questions[i];
+      if (question.refused) {
+        return Status(Code::refused, fmt::format("node {} does not say which pages it wrote", news[i].node));
+      }
+      if (latest[i] == 0) latest[i] = question.reply.latest;  // of the first answer: pages that were looked at after it
+      if (question.reply.next_page == 0) continue;
+      bodies[i].from_page = std::exchange(question.reply.next_page, 0);
+      question.done = false;
+      more = true;
+    }
+  }
+  if (!asked.ok()) {
+    for (auto& question : questions) static_cast<void>(question.release());
+    return asked;
+  }
+  for (std::size_t i = 0; i < news.size(); ++i) {
+    news[i].latest = std::max(news[i].latest, latest[i]);
+    news[i].intervals = {{news[i].latest, std::move(questions[i]->runs)}};
+  }
+  return {};
+}
+
+Status Heap::unmap_stale() {
+  std::vector<std::size_t> stale;
+  const base::MutexLock lock(mapping_);
+  const auto look = [&](std::size_t page) GRAPNEL_REQUIRES(mapping_) {
+    const PageWords& words = memory_.words(page);
+    const bool here = words.home.load(std::memory_order_relaxed) == my_home();
+    if (mapped_.has(page) && !here && !words.is_valid()) stale.push_back(page);
+  };
+  if (!log_.read_stale(stale_cursor_, look)) mapped_.for_each(look);
+  std::sort(stale.begin(), stale.end());
+  stale.erase(std::unique(stale.begin(), stale.end()), stale.end());
+  for (const os::Pages& run : runs_of(stale)) GRAPNEL_TRY(trap_->unmap(run));
+  counts_.unmapped_pages.add(stale.size());
+  for (const std::size_t page : stale) {
+    mapped_.remove(page);
+    watched_.remove(page);
+    const bool written = differs(memory_.page(page), memory_.twin(page));
+    // After the comparison: a flush that made them equal holds the page until its home has acknowledged it.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (written || memory_.words(page).busy.load(std::memory_order_acquire) != 0) carry_.add(page);
+  }
+  return {};
+}
+
+}  // namespace grapnel::dsm

@@ -1,0 +1,59 @@
+// Which node keeps a page. Its entry is at one node, by its number: runs of 512 pages go around the nodes.
+//
+// With first_touch the first node to ask becomes the home; with block and round_robin the entry is computed, and no node
+// is asked.
+//
+// Threads: any, of any rank of the node that has the entries, and its server.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "dsm/heap_memory.hpp"
+#include "dsm/messages.hpp"
+#include "dsm/settings.hpp"
+
+namespace grapnel::dsm {
+
+class Directory {
+ public:
+  Directory(HeapMemory& memory, HomeChoice choice) : memory_(memory), choice_(choice) {}
+
+  /// The node that has the page's entry.
+  std::size_t keeper(std::size_t page) const { return page / kRun % memory_.node_count(); }
+
+  /// 1 + the home, where it is computed; else 0.
+  std::uint32_t computed_home(std::size_t page) const {
+    const std::size_t nodes = memory_.node_count();
+    if (choice_ == HomeChoice::block) return static_cast<std::uint32_t>(1 + page * nodes / memory_.page_count());
+    if (choice_ == HomeChoice::round_robin) return static_cast<std::uint32_t>(1 + page % nodes);
+    return 0;
+  }
+
+  /// At the keeper: gives `node` those of the pages from `page` on that have no home, `claim` of them within the block,
+  /// and answers the homes of the block.
+  HomesReply look(std::size_t page, std::size_t claim, std::size_t node) {
+    const std::size_t block = page / kHomesTold * kHomesTold;
+    const std::size_t block_end = std::min(block + kHomesTold, memory_.page_count());
+    for (std::size_t at = page; at < std::min(page + claim, block_end); ++at) {
+      std::uint32_t none = 0;
+      // relaxed: the page is zero until somebody writes, wherever its home is.
+      memory_.directory(at).compare_exchange_strong(none, static_cast<std::uint32_t>(node + 1),
+                                                    std::memory_order_relaxed);
+    }
+    HomesReply reply;
+    for (std::size_t at = block; at < block_end; ++at) {
+      reply.homes[at - block] = memory_.directory(at).load(std::memory_order_relaxed);
+    }
+    return reply;
+  }
+
+ private:
+  static constexpr std::size_t kRun = 512;
+  HeapMemory& memory_;
+  const HomeChoice choice_;
+};
+
+}  // namespace grapnel::dsm

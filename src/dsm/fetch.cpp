@@ -1,0 +1,181 @@
+// The way of a miss: who keeps the page, and its content from there.
+//
+// A page is fetched while its `busy` is held, over the whole round trip: a fetch that was sent while a flush of the same
+// page is under way could bring the home's older bytes, where the twin already has the new ones.
+//
+// Ahead of a miss, where their `busy` is free at once, from the same home: for a stale page the stale ones behind it
+// that this rank used, too; for an absent one, the absent ones behind it, 1, 2, 4 … while misses follow each other.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/codec.hpp"
+#include "dsm/diff.hpp"
+#include "dsm/heap.hpp"
+
+namespace grapnel::dsm {
+
+// One fetch under way. On the heap and not the stack: where the wait fails, a late answer still finds it.
+struct Heap::Fetch {
+  Heap* heap = nullptr;
+  FetchBody body;
+  std::array<std::uint64_t, kMostFetched> wanted{};  ///< as of the request
+  bool done = false, refused = false;
+
+  static void answered(void* context, const progress::Reply& reply) {
+    auto& self = *static_cast<Fetch*>(context);
+    self.done = true;
+    self.refused = reply.code != progress::ReplyCode::answer ||
+                   reply.payload.size() != self.body.count * os::kPageBytes;
+    if (self.refused) return;
+    for (std::size_t i = 0; i < self.body.count; ++i) self.take(i, reply.payload.data() + i * os::kPageBytes);
+  }
+  void take(std::size_t i, const std::byte* content) const {
+    const std::size_t page = body.pages[i];
+    PageWords& words = heap->memory_.words(page);
+    if (words.is_absent()) {
+      fill(heap->memory_.page(page), heap->memory_.twin(page), content);
+    } else {
+      merge(heap->memory_.page(page), heap->memory_.twin(page), content);
+    }
+    words.have.store(wanted[i] + 1, std::memory_order_release);  // pairs with PageWords::is_valid
+  }
+};
+
+namespace {
+
+struct Homes {
+  bool done = false, refused = false;
+  HomesReply reply;
+
+  static void answered(void* context, const progress::Reply& reply) {
+    auto& self = *static_cast<Homes*>(context);
+    self.done = true;
+    self.refused = reply.code != progress::ReplyCode::answer || reply.body.size() != sizeof(HomesReply);
+    self.reply = reply.body_as<HomesReply>();
+  }
+};
+
+}  // namespace
+
+Status Heap::find_home(std::size_t page) {
+  const std::uint32_t computed = directory_.computed_home(page);
+  if (computed != 0) {
+    memory_.words(page).home.store(computed, std::memory_order_release);
+    return {};
+  }
+  const std::size_t keeper = directory_.keeper(page), claim = claim_of(page);
+  auto homes = std::make_unique<Homes>();
+  if (keeper == me_) {
+    homes->reply = directory_.look(page, claim, me_);
+  } else {
+    const HomesBody body{static_cast<std::uint32_t>(page), static_cast<std::uint32_t>(claim)};
+    progress::OutgoingRequest order;
+    order.handler = handler(Call::homes);
+    order.body = base::bytes_of(body);
+    order.on_reply = {Homes::answered, homes.get()};
+    counts_.home_questions.add(1);
+    const progress::Client::Guard guard(*core_.client);
+    Status waited = core_.client->send(NodeId{static_cast<int>(keeper)}, order).status();
+    if (waited.ok()) waited = core_.client->wait_until([&] { return homes->done; });
+    if (!waited.ok()) {
+      static_cast<void>(homes.release());
+      return waited;
+    }
+    if (homes->refused) return Status(Code::refused, fmt::format("node {} does not know page {}", keeper, page));
+  }
+  const std::size_t block = page / kHomesTold * kHomesTold;
+  for (std::size_t i = 0; i < kHomesTold && block + i < memory_.page_count(); ++i) {
+    if (homes->reply.homes[i] != 0) memory_.words(block + i).home.store(homes->reply.homes[i], std::memory_order_release);
+  }
+  return {};
+}
+
+// Pages that no node has: first touches that follow each other claim twice as many each.
+std::size_t Heap::claim_of(std::size_t page) {
+  const bool follows = page != 0 && page == next_unknown_.load(std::memory_order_relaxed);
+  const std::size_t claim =
+      follows ? std::min(2 * unknown_window_.load(std::memory_order_relaxed), kHomesTold - page % kHomesTold) : 1;
+  unknown_window_.store(claim, std::memory_order_relaxed);
+  next_unknown_.store(page + claim, std::memory_order_relaxed);
+  return claim;
+}
+
+// How many pages a miss at this one is about: misses that follow each other are about twice as many each.
+std::size_t Heap::window_of(std::size_t page) const {
+  if (page == 0 || page != next_absent_.load(std::memory_order_relaxed)) return 1;
+  return std::min<std::size_t>(absent_window_.load(std::memory_order_relaxed), settings_.read_ahead);
+}
+
+Status Heap::fetch(std::size_t page) {
+  PageWords& words = memory_.words(page);
+  GRAPNEL_TRY(words.take(core_.waiting, page));
+  Status fetched;
+  if (!words.is_valid()) {
+    const std::vector<std::size_t> pages = pages_to_fetch(page);
+    fetched = fetch_taken(pages);
+    for (const std::size_t one : pages) {
+      if (one != page) memory_.words(one).give_back(core_.host);
+    }
+  }
+  words.give_back(core_.host);
+  return fetched;
+}
+
+// The first is taken; so are the others then.
+std::vector<std::size_t> Heap::pages_to_fetch(std::size_t page) {
+  const std::uint32_t home = memory_.words(page).home.load(std::memory_order_relaxed);
+  const bool absent = memory_.words(page).is_absent();
+  const std::size_t most = absent ? window_of(page) : settings_.read_ahead;
+  std::vector<std::size_t> pages{page};
+  const base::MutexLock lock(mapping_);
+  for (std::size_t next = page + 1; pages.size() < most && next < memory_.page_count(); ++next) {
+    PageWords& words = memory_.words(next);
+    const bool fits = words.home.load(std::memory_order_acquire) == home && !words.is_valid() &&
+                      words.is_absent() == absent && (absent || used_.has(next));
+    if (!fits || !words.try_take()) break;
+    if (words.is_valid()) {
+      words.give_back(core_.host);
+      break;
+    }
+    pages.push_back(next);
+  }
+  if (absent) {
+    absent_window_.store(2 * most, std::memory_order_relaxed);
+    next_absent_.store(pages.back() + 1, std::memory_order_relaxed);
+  }
+  return pages;
+}
+
+Status Heap::fetch_taken(const std::vector<std::size_t>& pages) {
+  auto fetch = std::make_unique<Fetch>();
+  fetch->heap = this;
+  fetch->body.count = static_cast<std::uint32_t>(pages.size());
+  for (std::size_t i = 0; i < pages.size(); ++i) {
+    GRAPNEL_TRY(memory_.use_page(pages[i]));
+    GRAPNEL_TRY(memory_.use_twin(pages[i]));
+    fetch->body.pages[i] = static_cast<std::uint32_t>(pages[i]);
+    // acquire: of a notice that is counted here, the home has all that it is about.
+    fetch->wanted[i] = memory_.words(pages[i]).wanted.load(std::memory_order_acquire);
+  }
+  const std::size_t home = memory_.words(pages[0]).home.load(std::memory_order_relaxed) - 1;
+  progress::OutgoingRequest order;
+  order.handler = handler(Call::fetch);
+  order.body = base::bytes_of(fetch->body);
+  order.reply_bytes = pages.size() * os::kPageBytes;
+  order.on_reply = {Fetch::answered, fetch.get()};
+  counts_.fetches.add(1);
+  counts_.fetched_pages.add(pages.size());
+  const progress::Client::Guard guard(*core_.client);
+  Status waited = core_.client->send(NodeId{static_cast<int>(home)}, order).status();
+  if (waited.ok()) waited = core_.client->wait_until([&] { return fetch->done; });
+  if (!waited.ok()) {
+    static_cast<void>(fetch.release());
+    return waited;
+  }
+  return fetch->refused ? Status(Code::refused, fmt::format("node {} refuses page {}", home, pages[0])) : Status();
+}
+
+}  // namespace grapnel::dsm

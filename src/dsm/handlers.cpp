@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dsm/handlers.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/codec.hpp"
+#include "dsm/diff.hpp"
+
+namespace grapnel::dsm {
+namespace {
+
+using progress::Outcome;
+using progress::Request;
+
+// A copy, alive until it has left: a page may change while it is sent.
+void answer_with(Request& request, ByteView body, std::unique_ptr<Bytes> payload) {
+  const ByteView view = *payload;
+  request.answer(body, view,
+                 {[](void* context, const Status&) { delete static_cast<Bytes*>(context); }, payload.release()});
+}
+
+Outcome answer_notices(const NodeLog& log, Request& request) {
+  const auto body = request.body_as<NoticesBody>();
+  const NodeLog::Answer answer = log.notices_since(body.since, body.from_page, kMostRunsTold);
+  auto runs = std::make_unique<Bytes>(answer.runs.size() * sizeof(PageRun));
+  for (std::size_t i = 0; i < answer.runs.size(); ++i) {
+    const PageRun run{static_cast<std::uint32_t>(answer.runs[i].first), static_cast<std::uint32_t>(answer.runs[i].count)};
+    std::memcpy(runs->data() + i * sizeof run, &run, sizeof run);
+  }
+  const NoticesReply reply{answer.latest, answer.next_page};
+  answer_with(request, base::bytes_of(reply), std::move(runs));
+  return Outcome::done;
+}
+
+}  // namespace
+
+Handlers::Handlers(core::Core& core, progress::HandlerId first) : core_(core) {
+  if (core.server == nullptr) return;
+  progress::HandlerTable& table = core.server->handlers();
+  add(table, first, Call::fetch, "fetch of pages", sizeof(std::uint32_t), sizeof(FetchBody), true,
+      [](Handlers& self, Served& heap, Request& request) { return self.fetch(heap, request); });
+  add(table, first, Call::diffs, "diffs of pages", 0, 0, false,
+      [](Handlers& self, Served& heap, Request& request) { return self.diffs(heap, request); });
+  add(table, first, Call::notices, "question for write notices", sizeof(NoticesBody), sizeof(NoticesBody), true,
+      [](Handlers&, Served& heap, Request& request) { return answer_notices(heap.log, request); });
+  add(table, first, Call::homes, "question for pages' homes", sizeof(HomesBody), sizeof(HomesBody), true,
+      [](Handlers& self, Served& heap, Request& request) {
+        const auto body = request.body_as<HomesBody>();
+        if (body.page >= heap.memory.page_count()) return Outcome::refused;
+        const NodeId node = self.core_.launch.nodes().node_of[index(request.origin)];
+        const HomesReply reply = heap.directory.look(body.page, std::min<std::size_t>(body.claim, kHomesTold), index(node));
+        request.answer(base::bytes_of(reply), {});
+        return Outcome::done;
+      });
+  add(table, first, Call::memory, "question for pages of the shared heap", sizeof(MemoryBody), sizeof(MemoryBody), true,
+      [](Handlers&, Served& heap, Request& request) {
+        const auto body = request.body_as<MemoryBody>();
+        const auto answer = body.pages > 0 ? heap.allocator.try_allocate(body.pages) : heap.allocator.try_free(body.page);
+        if (!answer) return Outcome::retry;
+        request.answer(base::bytes_of(*answer), {});
+        return Outcome::done;
+      });
+}
+
+void Handlers::add(progress::HandlerTable& table, progress::HandlerId first, Call call, const char* name,
+                   std::size_t least_body, std::size_t most_body, bool answers,
+                   Outcome (*run)(Handlers&, Served&, Request&)) {
+  table.add(handler_of(first, call), {name, least_body, most_body, answers, [this, run](Request& request) {
+                                        Served* const heap = open_.load(std::memory_order_acquire);
+                                        return heap != nullptr ? run(*this, *heap, request) : Outcome::refused;
+                                      }});
+}
+
+void Handlers::open(const HeapMemory& memory, HomeChoice homes) {
+  served_ = std::make_unique<Served>(core_, memory, homes);
+  open_.store(served_.get(), std::memory_order_release);  // pairs with the handlers' look
+}
+
+// First all marks, then a full fence, then the looks: a rank that has written fences and then looks for marks, so either
+// the copy has its write or the rank sees the mark (invariant 8 of docs/dsm.md).
+Outcome Handlers::fetch(Served& heap, Request& request) {
+  const auto body = request.body_as<FetchBody>();
+  if (body.count == 0 || body.count > kMostFetched) return Outcome::refused;
+  for (std::size_t i = 0; i < body.count; ++i) {
+    if (body.pages[i] >= heap.memory.page_count()) return Outcome::refused;
+  }
+  for (std::size_t i = 0; i < body.count; ++i) heap.log.count_serve(body.pages[i]);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  auto pages = std::make_unique<Bytes>(body.count * os::kPageBytes);
+  for (std::size_t i = 0; i < body.count; ++i) {
+    // What this node has not used yet is zero.
+    if (!heap.memory.is_used(body.pages[i])) continue;
+    copy_page(pages->data() + i * os::kPageBytes, heap.memory.page(body.pages[i]));
+  }
+  answer_with(request, {}, std::move(pages));
+  return Outcome::done;
+}
+
+bool Handlers::are_diffs(const Served& heap, ByteView records) const {
+  base::Decoder in(records);
+  while (!in.rest().empty()) {
+    const auto header = in.get<DiffHeader>();
+    if (!header || header->page >= heap.memory.page_count() || !in.get_bytes(header->bytes)) return false;
+    const std::uint32_t home = heap.memory.words(header->page).home.load(std::memory_order_relaxed);
+    // Where no rank here has asked for the home, the sender knows it from the directory.
+    if (home != 0 && home != index(core_.launch.node()) + 1) return false;
+  }
+  return true;
+}
+
+progress::Outcome Handlers::diffs(Served& heap, Request& request) {
+  if (request.resume == 0 && !are_diffs(heap, request.payload)) return Outcome::refused;
+  base::Decoder in(request.payload.subspan(request.resume));
+  while (!in.rest().empty()) {
+    const auto header = *in.get<DiffHeader>();
+    const ByteView diff = *in.get_bytes(header.bytes);
+    const auto used = heap.memory.try_use_page(header.page);
+    if (!used) core_.launch.abort(1, used.status().to_string());
+    if (!*used) return Outcome::retry;
+    if (!apply_diff(heap.memory.page(header.page), diff)) return Outcome::refused;
+    request.resume = request.payload.size() - in.rest().size();
+  }
+  return Outcome::done;
+}
+
+}  // namespace grapnel::dsm

@@ -1,0 +1,53 @@
+// The server's side of the shared heap: what other nodes ask of this node's pages and words.
+//
+// It touches the alias only, never waits, and sends nothing. A request that is out of the heap's bounds, or comes before
+// the heap is open, is refused and changes nothing.
+//
+// Threads: the server's, and `open` from the thread that opens the heap.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "core/core.hpp"
+#include "dsm/directory.hpp"
+#include "dsm/heap_memory.hpp"
+#include "dsm/messages.hpp"
+#include "dsm/node_log.hpp"
+#include "dsm/page_allocator.hpp"
+#include "progress/handlers.hpp"
+
+namespace grapnel::dsm {
+
+class Handlers {
+ public:
+  Handlers(core::Core& core, progress::HandlerId first);
+
+  /// From now on there is a heap: before any rank sends a request about it.
+  void open(const HeapMemory& memory, HomeChoice homes);
+
+ private:
+  /// What the handlers work on.
+  struct Served {
+    Served(core::Core& core, const HeapMemory& heap, HomeChoice homes)
+        : memory(heap), log(core.launch, core.host, memory), directory(memory, homes), allocator(memory) {}
+    HeapMemory memory;
+    NodeLog log;
+    Directory directory;
+    PageAllocator allocator;
+  };
+
+  void add(progress::HandlerTable& table, progress::HandlerId first, Call call, const char* name,
+           std::size_t least_body, std::size_t most_body, bool answers,
+           progress::Outcome (*run)(Handlers&, Served&, progress::Request&));
+  progress::Outcome fetch(Served& heap, progress::Request& request);
+  progress::Outcome diffs(Served& heap, progress::Request& request);
+  bool are_diffs(const Served& heap, ByteView records) const;
+
+  core::Core& core_;
+  std::unique_ptr<Served> served_;
+  std::atomic<Served*> open_{nullptr};
+};
+
+}  // namespace grapnel::dsm

@@ -1,0 +1,88 @@
+// A heap's begin and end.
+// SPDX-License-Identifier: Apache-2.0
+#include "dsm/heap.hpp"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+
+namespace grapnel::dsm {
+
+Heap::Heap(core::Core& core, sync::Barriers& barriers, HeapParts parts)
+    : core_(core),
+      barriers_(barriers),
+      parts_(std::move(parts)),
+      memory_(parts_.memory),
+      log_(core.launch, core.host, memory_),
+      directory_(memory_, core.config.get<Settings>().homes),
+      allocator_(memory_),
+      settings_(core.config.get<Settings>()),
+      me_(index(core.launch.node())),
+      mapped_(memory_.page_count()),
+      watched_(memory_.page_count()),
+      used_(memory_.page_count()),
+      carry_(memory_.page_count()) {}
+
+Heap::~Heap() { close(); }
+
+Status Heap::open_view() {
+  if (!core_.host.has_page_tables()) {
+    if (one_node()) return {};
+    auto software = std::make_unique<os::SoftwareTrap>(memory_.page_count());
+    software_ = software.get();
+    trap_ = std::move(software);
+    return {};
+  }
+  const auto [file, offset] = memory_.place_in_file();
+  if (one_node()) {
+    void* const at = reinterpret_cast<void*>(base());
+    if (::mmap(at, bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, static_cast<off_t>(offset)) ==
+        MAP_FAILED) {
+      return Status(Code::system, fmt::format("mapping the shared heap (mmap): {}", std::strerror(errno)));
+    }
+    ::madvise(at, bytes(), MADV_DONTFORK);
+    ::madvise(at, bytes(), MADV_DONTDUMP);
+    return {};
+  }
+  GRAPNEL_TRY(choose_trap());
+  GRAPNEL_TRY(os::add_fault_range(base(), bytes(), on_fault, this));
+  open_ = true;
+  return {};
+}
+
+Status Heap::choose_trap() {
+  const auto [file, offset] = memory_.place_in_file();
+  const os::TrapRange range{file, offset, base(), bytes()};
+  bool by_uffd = settings_.trap == TrapKind::uffd;
+  if (settings_.trap == TrapKind::automatic) {
+    const Status tried = os::try_uffd();
+    by_uffd = tried.ok();
+    if (!by_uffd) base::log_debug("the shared heap uses mprotect: {}", tried.message());
+  }
+  auto made = by_uffd ? os::make_uffd_trap(range) : os::make_mprotect_trap(range);
+  if (!made) return made.status();
+  trap_ = *std::move(made);
+  return {};
+}
+
+void Heap::close() {
+  if (open_) os::remove_fault_range(base());
+  open_ = false;
+  trap_.reset();
+  software_ = nullptr;
+}
+
+SharedHeapCounts Heap::counts() const {
+  const Counts& c = counts_;
+  return {c.faults.value(),        c.fetches.value(),     c.fetched_pages.value(), c.home_questions.value(),
+          c.notice_questions.value(), c.mapped_ahead.value(), c.written_pages.value(), c.diffs.value(),
+          c.diff_messages.value(), c.diff_bytes.value(),  c.intervals.value(),     c.unmapped_pages.value(),
+          c.locks.value(),         c.barriers.value()};
+}
+
+}  // namespace grapnel::dsm

@@ -1,0 +1,187 @@
+// One rank's engine of the shared heap: home-based lazy release consistency with multiple writers.
+//
+//   fault     map what is valid here; else fetch it from its home first                              fault.cpp, fetch.cpp
+//   release   what was written goes to its homes as diffs; then an interval names the pages          release.cpp
+//   acquire   intervals that came along, or are asked for, make pages stale; stale ones are unmapped acquire.cpp
+//   locks and barriers are those of `locks` and `sync`: what they carry is intervals                 synchronize.cpp
+//
+// The invariants, with the tests that hold them, are in docs/dsm.md.
+//
+// A job of one node has no trap: the heap is plain shared memory there, and all of this is left out.
+//
+// Threads: faults, `touch`, `allocate` and `free` from any; the rest from one thread at a time.
+// Source: treadmarks-on-gm, section 2; home-based: Y. Zhou, L. Iftode, K. Li, "Performance evaluation of two home-based
+// lazy release consistency protocols", OSDI 1996; one copy per node: R. Stets et al., "Cashmere-2L", SOSP 1997.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/count.hpp"
+#include "base/mutex.hpp"
+#include "core/core.hpp"
+#include "dsm/directory.hpp"
+#include "dsm/heap_memory.hpp"
+#include "dsm/messages.hpp"
+#include "dsm/node_log.hpp"
+#include "dsm/page_allocator.hpp"
+#include "dsm/page_set.hpp"
+#include "dsm/settings.hpp"
+#include "dsm/small_blocks.hpp"
+#include "grapnel/shared_heap.hpp"
+#include "locks/lock_set.hpp"
+#include "os/fault_handler.hpp"
+#include "os/page_trap.hpp"
+#include "os/sim/software_trap.hpp"
+#include "sync/barrier.hpp"
+
+namespace grapnel::dsm {
+
+/// What a heap is made of, beside the core.
+struct HeapParts {
+  HeapMemory memory;
+  std::uintptr_t base = 0;                     ///< in all ranks
+  std::unique_ptr<os::AddressPool> addresses;  ///< from there on; null in simulated worlds
+  std::shared_ptr<locks::Set> locks;
+  std::uint32_t lock_count = 0;
+  std::uint32_t combine = 0;  ///< of barriers
+  progress::HandlerId first_handler = 0;
+};
+
+class Heap {
+ public:
+  Heap(core::Core& core, sync::Barriers& barriers, HeapParts parts);
+  ~Heap();
+  Heap(const Heap&) = delete;
+  Heap& operator=(const Heap&) = delete;
+
+  /// Maps the program's view, under the trap where there are several nodes. Errors: those of the trap.
+  Status open_view();
+
+  std::uintptr_t base() const { return parts_.base; }
+  std::size_t bytes() const { return memory_.bytes(); }
+  std::uint32_t lock_count() const { return parts_.lock_count; }
+
+  // allocate.cpp
+  Result<void*> allocate(std::size_t bytes);
+  Status free(void* address);
+
+  // synchronize.cpp
+  Status lock(int number);
+  Result<bool> try_lock(int number);
+  Status unlock(int number);
+  Status barrier(int number);
+
+  // fault.cpp
+  Status touch(const void* address, std::size_t bytes, bool writes);
+  /// An access of the program, which works in simulated worlds, too.
+  void load(const void* address, void* value, std::size_t bytes);
+  void store(void* address, const void* value, std::size_t bytes);
+
+  SharedHeapCounts counts() const;
+  /// Before the client ends: no access may fault any more.
+  void close();
+
+ private:
+  struct Counts {
+    base::Count faults, fetches, fetched_pages, home_questions, notice_questions, mapped_ahead, written_pages, diffs,
+        diff_messages, diff_bytes, intervals, unmapped_pages, locks, barriers;
+  };
+
+  bool one_node() const { return core_.client == nullptr; }
+  std::uint32_t my_home() const { return static_cast<std::uint32_t>(me_ + 1); }
+  progress::HandlerId handler(Call call) const { return handler_of(parts_.first_handler, call); }
+  Status choose_trap();
+  /// Nothing can be answered to a load or a store: the job ends.
+  [[noreturn]] void give_up(std::size_t page, const Status& why);
+
+  // fault.cpp
+  /// The memory behind an address of the simulated program, after a fault where there is one.
+  std::byte* access(std::uintptr_t address, bool writes);
+  static void on_fault(void* heap, std::uintptr_t address, os::Access access);
+  void resolve(std::size_t page, bool writes);
+  Status make_accessible(std::size_t page, bool writes);
+  Status map_home_page(std::size_t page, bool writes);
+  /// False: it is not valid any more.
+  Result<bool> map_valid_page(std::size_t page, bool writes);
+  Status map_ahead(std::size_t page) GRAPNEL_REQUIRES(mapping_);
+
+  // fetch.cpp
+  struct Fetch;
+  Status find_home(std::size_t page);
+  Status fetch(std::size_t page);
+  std::vector<std::size_t> pages_to_fetch(std::size_t page);
+  std::size_t window_of(std::size_t page) const;
+  std::size_t claim_of(std::size_t page);
+  Status fetch_taken(const std::vector<std::size_t>& pages);
+
+  // release.cpp
+  struct Flush;
+  /// What this rank wrote is at its homes, and an interval names it. Errors: peer_dead.
+  Status release_writes();
+  Status collect_written(std::vector<std::size_t>& cached, std::vector<std::size_t>& at_home);
+  void watch_what_was_served();
+  Status flush(const std::vector<std::size_t>& cached);
+  Status add_diff(Flush& flush, std::size_t page);
+  Status send_diffs(Flush& flush, std::size_t home, bool is_last);
+
+  // acquire.cpp
+  struct Question;
+  Status learn(const Grant& grant, std::size_t from);
+  Status learn(const Meeting& meeting);
+  struct News {
+    std::size_t node = 0;
+    std::uint64_t latest = 0;
+    std::vector<Interval> intervals;
+  };
+  /// Applies what is all there and asks nodes for the rest.
+  Status take_news(std::vector<News> news);
+  Status ask_for_notices(std::vector<News>& news);
+  Status unmap_stale();
+
+  // synchronize.cpp
+  Status check_lock(int number) const;
+  int lock_index(int number) const { return number / core_.launch.size(); }
+  Rank lock_home(int number) const { return Rank{number % core_.launch.size()}; }
+  Status acquire_with(ByteView payload);
+  Bytes grant() const;
+  Status check_numbers(const Meeting& meeting);
+  Status take_node_step(const Meeting& meeting);
+
+  // allocate.cpp
+  Result<std::int64_t> ask_for_pages(const MemoryBody& body);
+  Result<std::byte*> allocate_pages(std::size_t pages);
+  Status use_pages(std::size_t first, std::size_t pages);
+
+  core::Core& core_;
+  sync::Barriers& barriers_;
+  HeapParts parts_;
+  HeapMemory& memory_;
+  NodeLog log_;
+  Directory directory_;
+  PageAllocator allocator_;
+  const Settings settings_;
+  const std::size_t me_;  ///< node
+  std::unique_ptr<os::PageTrap> trap_;
+  os::SoftwareTrap* software_ = nullptr;  ///< `trap_`, in simulated worlds
+  bool open_ = false;
+
+  /// Between "is it valid" and "map", and around unmapping: a page that is mapped was valid then.
+  base::Mutex mapping_;
+  PageSet mapped_ GRAPNEL_GUARDED_BY(mapping_);
+  PageSet watched_ GRAPNEL_GUARDED_BY(mapping_);  ///< mapped, and its writes are of interest
+  PageSet used_ GRAPNEL_GUARDED_BY(mapping_);     ///< mapped at some time
+  PageSet carry_;                                 ///< written, though the trap knows nothing of it any more
+  std::uint64_t stale_cursor_ = 0, served_cursor_ = 0;
+  std::vector<Interval> since_barrier_;  ///< that this rank made
+  std::uint32_t barriers_done_ = 0;
+
+  // Hints: of a run of misses, and of one of first touches.
+  std::atomic<std::size_t> next_absent_{0}, absent_window_{1}, next_unknown_{0}, unknown_window_{1};
+  base::Mutex small_mutex_;
+  SmallBlocks small_ GRAPNEL_GUARDED_BY(small_mutex_);
+  Counts counts_;
+};
+
+}  // namespace grapnel::dsm

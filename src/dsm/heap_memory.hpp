@@ -1,0 +1,111 @@
+// The memory of the shared heap on one node: the pages, their twins, and the words of both.
+//
+// Three segments of the node's leader, mapped by all ranks of the node and its server:
+//
+//   pages    as long as the heap: page p at the same offset on every node, home pages and cached ones alike
+//   twins    as long: what this node last got of a cached page, or sent
+//   words    NodeWords, the node's clock, its logs, the directory's entries, and a PageWords per page
+//
+// Pages and twins take no memory at first: it is taken by extents of 1 MiB when the node first uses a page there.
+//
+// Engine, server and transport use these addresses only (the alias); programs use a second mapping of `pages` under a
+// trap (os/page_trap.hpp), at one address in all ranks of the job.
+//
+// Threads: any, of any rank of the node, and the node's server.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "core/core.hpp"
+#include "dsm/page_words.hpp"
+#include "os/page_trap.hpp"
+
+namespace grapnel::dsm {
+
+/// What the ranks of a node share beside the words of pages. All zero at first.
+struct NodeWords {
+  os::Word mutex;       ///< of the clock and the logs (node_log.hpp)
+  os::Word step_begun;  ///< barriers of the heap whose step a rank of the node has begun
+  os::Word step_done;   ///< … and ended
+  os::Word memory_mutex;  ///< node 0's: of the table of allocated pages (page_allocator.hpp)
+  std::atomic<std::uint64_t> serves;  ///< pages that the server was asked for
+  std::atomic<std::uint64_t> stale_end, served_end, notice_end;  ///< entries ever written to each log
+};
+
+/// An interval of this node and a run of pages that it names.
+struct NoticeEntry {
+  std::atomic<std::uint64_t> interval;
+  std::atomic<std::uint64_t> pages;  ///< first << 32 | count
+};
+
+class HeapMemory {
+ public:
+  static constexpr std::size_t kExtentBytes = std::size_t{1} << 20;
+  static constexpr std::size_t kPagesPerExtent = kExtentBytes / os::kPageBytes;
+  static constexpr std::size_t kLogEntries = 16384;  ///< of each log
+
+  /// Collective: a heap of `bytes`, whole extents. Errors: no_memory, peer_dead.
+  static Result<HeapMemory> allocate(core::Core& core, std::size_t bytes);
+
+  std::size_t page_count() const { return page_count_; }
+  std::size_t node_count() const { return node_count_; }
+  std::size_t bytes() const { return page_count_ * os::kPageBytes; }
+
+  std::byte* page(std::size_t number) const { return pages_ + number * os::kPageBytes; }
+  std::byte* twin(std::size_t number) const { return twins_ + number * os::kPageBytes; }
+  PageWords& words(std::size_t number) const { return page_words_[number]; }
+  NodeWords& node() const { return *node_; }
+  std::atomic<std::uint64_t>& clock(std::size_t node) const { return clock_[node]; }
+  std::atomic<std::uint32_t>& stale_entry(std::uint64_t at) const { return stale_[at % kLogEntries]; }
+  std::atomic<std::uint32_t>& served_entry(std::uint64_t at) const { return served_[at % kLogEntries]; }
+  NoticeEntry& notice_entry(std::uint64_t at) const { return notices_[at % kLogEntries]; }
+  /// 1 + the page's home, in the node that the directory puts it at; 0: no node has it yet.
+  std::atomic<std::uint32_t>& directory(std::size_t number) const { return directory_[number]; }
+  /// Node 0's: the length in pages of the block that begins there; 0: none does. Beside it a bit per page.
+  std::atomic<std::uint32_t>& block_pages(std::size_t number) const { return block_pages_[number]; }
+  std::span<std::atomic<std::uint64_t>> allocated() const { return {allocated_, (page_count_ + 63) / 64}; }
+
+  /// Takes the memory of the page, and of its twin, where that was not done. Waits for another rank that does it.
+  /// Errors: no_memory, peer_dead.
+  Status use_page(std::size_t number) { return use(extents_, pages_, number); }
+  Status use_twin(std::size_t number) { return use(extents_ + extent_count(), twins_, number); }
+  /// Whether the page's memory has been taken; else it is zero.
+  bool is_used(std::size_t number) const {
+    return extents_[number / kPagesPerExtent].load(std::memory_order_acquire) == kTaken;
+  }
+  /// The same as `use_page` for the server: false where a rank is at it.
+  Result<bool> try_use_page(std::size_t number);
+
+  /// Where the pages lie in the node's file, for the program's mapping.
+  std::pair<int, std::uint64_t> place_in_file() const { return segments_->place_in_file(pages_); }
+
+ private:
+  static constexpr std::uint32_t kUntouched = 0, kBegun = 1, kTaken = 2;
+  std::size_t extent_count() const { return page_count_ / kPagesPerExtent; }
+  Status use(os::Word* extents, std::byte* memory, std::size_t number);
+  Status take(os::Word& extent, std::byte* begin);
+  std::uintptr_t lay_out(std::uintptr_t words);
+
+  segment::SegmentTable* segments_ = nullptr;
+  progress::Waiting* waiting_ = nullptr;
+  std::size_t page_count_ = 0, node_count_ = 0;
+  std::byte* pages_ = nullptr;
+  std::byte* twins_ = nullptr;
+  NodeWords* node_ = nullptr;
+  std::atomic<std::uint64_t>* clock_ = nullptr;
+  std::atomic<std::uint32_t>* stale_ = nullptr;
+  std::atomic<std::uint32_t>* served_ = nullptr;
+  NoticeEntry* notices_ = nullptr;
+  std::atomic<std::uint32_t>* directory_ = nullptr;
+  std::atomic<std::uint32_t>* block_pages_ = nullptr;
+  std::atomic<std::uint64_t>* allocated_ = nullptr;
+  os::Word* extents_ = nullptr;  ///< of the pages, then of the twins
+  PageWords* page_words_ = nullptr;
+};
+
+}  // namespace grapnel::dsm

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dsm/node_log.hpp"
+
+#include <algorithm>
+
+#include "dsm/page_set.hpp"
+
+namespace grapnel::dsm {
+namespace {
+
+/// Words of pages that the server looks at for one request.
+constexpr std::size_t kMostPagesPerLook = 32768;
+
+std::uint64_t pack(const os::Pages& run) { return static_cast<std::uint64_t>(run.first) << 32 | run.count; }
+os::Pages unpack(std::uint64_t packed) { return {packed >> 32, packed & UINT32_MAX}; }
+
+}  // namespace
+
+Clock NodeLog::clock() const {
+  Clock clock;
+  for (std::size_t node = 0; node < memory_.node_count(); ++node) clock.push_back(known(node));
+  return clock;
+}
+
+Result<Interval> NodeLog::make_interval(const std::vector<std::size_t>& cached, const std::vector<std::size_t>& at_home,
+                                        std::vector<std::size_t>& untracked) {
+  const auto held = mutex_.lock();
+  if (!held) return held.status();
+  const std::uint64_t serves = memory_.node().serves.load(std::memory_order_relaxed);
+  std::vector<std::size_t> named = cached;
+  for (const std::size_t page : at_home) (memory_.words(page).is_tracked() ? named : untracked).push_back(page);
+  if (named.empty()) return Interval{};
+  std::sort(named.begin(), named.end());
+  Interval interval{known(me_) + 1, runs_of(named)};
+  // First what it names, then its number: a reader that sees the number finds all of it.
+  for (const std::size_t page : named) memory_.words(page).last.store(interval.number, std::memory_order_relaxed);
+  for (const std::size_t page : at_home) {
+    PageWords& words = memory_.words(page);
+    if (words.is_tracked()) words.named.store(serves, std::memory_order_relaxed);
+  }
+  add_notices(interval);
+  memory_.clock(me_).store(interval.number, std::memory_order_release);
+  return interval;
+}
+
+void NodeLog::add_notices(const Interval& interval) {
+  std::uint64_t at = memory_.node().notice_end.load(std::memory_order_relaxed);
+  for (const os::Pages& run : interval.runs) {
+    NoticeEntry& entry = memory_.notice_entry(at++);
+    entry.interval.store(interval.number, std::memory_order_relaxed);
+    entry.pages.store(pack(run), std::memory_order_relaxed);
+  }
+  memory_.node().notice_end.store(at, std::memory_order_release);
+}
+
+Status NodeLog::apply(std::size_t node, const std::vector<Interval>& intervals, std::uint64_t latest) {
+  const auto held = mutex_.lock();
+  if (!held) return held.status();
+  const std::uint64_t before = known(node);
+  std::uint64_t at = memory_.node().stale_end.load(std::memory_order_relaxed);
+  for (const Interval& interval : intervals) {
+    if (interval.number <= before) continue;
+    for (const os::Pages& run : interval.runs) {
+      for (std::size_t page = run.first; page < run.first + run.count; ++page) {
+        PageWords& words = memory_.words(page);
+        if (words.home.load(std::memory_order_relaxed) == me_ + 1) continue;
+        words.wanted.store(words.wanted.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+        memory_.stale_entry(at++).store(static_cast<std::uint32_t>(page), std::memory_order_relaxed);
+      }
+    }
+  }
+  memory_.node().stale_end.store(at, std::memory_order_release);
+  memory_.clock(node).store(std::max(before, latest), std::memory_order_release);
+  return {};
+}
+
+// Another rank may write over the oldest entries meanwhile: half the ring is looked at, at most.
+std::vector<Interval> NodeLog::newest(std::size_t most) const {
+  std::vector<Interval> intervals;
+  const std::uint64_t latest = known(me_);
+  const std::uint64_t end = memory_.node().notice_end.load(std::memory_order_acquire);
+  const std::uint64_t runs = std::min<std::uint64_t>({end, most, HeapMemory::kLogEntries / 2});
+  for (std::uint64_t at = end; at > end - runs; --at) {
+    const NoticeEntry& entry = memory_.notice_entry(at - 1);
+    const std::uint64_t number = entry.interval.load(std::memory_order_relaxed);
+    if (number > latest) continue;
+    if (intervals.empty() || intervals.back().number != number) intervals.push_back({number, {}});
+    intervals.back().runs.push_back(unpack(entry.pages.load(std::memory_order_relaxed)));
+  }
+  // The oldest one may not be whole.
+  if (runs < end && !intervals.empty()) intervals.pop_back();
+  for (Interval& interval : intervals) std::reverse(interval.runs.begin(), interval.runs.end());
+  return intervals;
+}
+
+void NodeLog::count_serve(std::size_t page) {
+  NodeWords& node = memory_.node();
+  const std::uint64_t count = node.serves.fetch_add(1, std::memory_order_relaxed) + 1;
+  memory_.words(page).served.store(count, std::memory_order_relaxed);
+  const std::uint64_t at = node.served_end.load(std::memory_order_relaxed);
+  memory_.served_entry(at).store(static_cast<std::uint32_t>(page), std::memory_order_relaxed);
+  node.served_end.store(at + 1, std::memory_order_release);
+}
+
+bool NodeLog::add_from_ring(std::uint64_t since, std::size_t most, std::vector<os::Pages>& runs) const {
+  const std::atomic<std::uint64_t>& end_word = memory_.node().notice_end;
+  const std::uint64_t end = end_word.load(std::memory_order_acquire);
+  std::uint64_t at = end;
+  bool reached = false;
+  while (!reached && at > 0 && end - at < HeapMemory::kLogEntries / 2 && runs.size() <= most) {
+    const NoticeEntry& entry = memory_.notice_entry(--at);
+    reached = entry.interval.load(std::memory_order_relaxed) <= since;
+    if (!reached) runs.push_back(unpack(entry.pages.load(std::memory_order_relaxed)));
+  }
+  const bool whole = (reached || at == 0) && runs.size() <= most &&
+                     end_word.load(std::memory_order_acquire) - at <= HeapMemory::kLogEntries;
+  if (!whole) runs.clear();
+  return whole;
+}
+
+NodeLog::Answer NodeLog::notices_since(std::uint64_t since, std::size_t from_page, std::size_t most) const {
+  Answer answer;
+  answer.latest = known(me_);
+  if (from_page == 0 && add_from_ring(since, most, answer.runs)) return answer;
+  std::size_t page = from_page;
+  const std::size_t end = std::min(memory_.page_count(), from_page + kMostPagesPerLook);
+  for (; page < end && answer.runs.size() < most; ++page) {
+    if (memory_.words(page).last.load(std::memory_order_relaxed) <= since) continue;
+    if (!answer.runs.empty() && answer.runs.back().first + answer.runs.back().count == page) {
+      ++answer.runs.back().count;
+    } else {
+      answer.runs.push_back({page, 1});
+    }
+  }
+  if (page < memory_.page_count()) answer.next_page = page;
+  return answer;
+}
+
+}  // namespace grapnel::dsm

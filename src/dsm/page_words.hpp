@@ -1,0 +1,49 @@
+// What a node knows of a page, in memory of the node: one PageWords each, zero at first.
+//
+//   home                 the node that keeps the page; 0: no rank of this node has asked yet
+//   wanted, have         of a page at home elsewhere: the notices applied so far; and 1 + `wanted` as it was when the
+//                        last fetch was sent (0: there is no copy, the page is absent). Valid: have = wanted + 1
+//   served, named        of a page at home here: the node's count of serves when the page was last asked for (0: never),
+//                        and when an interval of this node last named it. Tracked: served > named
+//   last                 the last interval of this node that names the page
+//   busy                 a rank of the node fetches or flushes it
+//
+// Threads: any, of any rank of the node, and the node's server.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "grapnel/types.hpp"
+#include "os/host.hpp"
+#include "progress/waiting.hpp"
+
+namespace grapnel::dsm {
+
+struct PageWords {
+  os::Word busy;  ///< 0: free, 1: taken, 2: taken, and ranks sleep
+  os::Word home;  ///< 1 + the node
+  std::atomic<std::uint64_t> wanted, have, served, named, last;
+
+  bool is_absent() const { return have.load(std::memory_order_acquire) == 0; }
+  // acquire: pairs with the fetch's release; the copy's content is seen.
+  bool is_valid() const {
+    return have.load(std::memory_order_acquire) == wanted.load(std::memory_order_acquire) + 1;
+  }
+  bool is_tracked() const {
+    return served.load(std::memory_order_relaxed) > named.load(std::memory_order_relaxed);
+  }
+
+  bool try_take() {
+    std::uint32_t free = 0;
+    return busy.compare_exchange_strong(free, 1, std::memory_order_acquire, std::memory_order_relaxed);
+  }
+  /// Waits until no rank fetches or flushes the page, which is then the caller's. Errors: peer_dead.
+  Status take(progress::Waiting& waiting, std::size_t page);
+  void give_back(os::Host& host) {
+    if (busy.exchange(0, std::memory_order_release) == 2) host.wake(busy);
+  }
+};
+
+}  // namespace grapnel::dsm

@@ -1,0 +1,150 @@
+// The way of a release: what this rank wrote goes to its homes, and an interval names it.
+//
+//   1. a full fence, then the served log: home pages that another node was given are watched from now on
+//   2. collect: which watched pages were written; and those that are carried
+//   3. cached ones: diffs to their homes, by home, and each home's acknowledgement
+//   4. an interval that names the cached ones, and home pages of which another node has a copy
+//
+// `busy` of each flushed page is held over the whole round trip, in ascending order, so no two flushes wait for each
+// other; a rank that fetches waits for one at most and only tries others.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "base/codec.hpp"
+#include "dsm/diff.hpp"
+#include "dsm/heap.hpp"
+
+namespace grapnel::dsm {
+
+// The diffs of one release. On the heap and not the stack: late acknowledgements still find it where a wait fails.
+struct Heap::Flush {
+  std::vector<Bytes> messages;              ///< by home: the one that is filled
+  std::vector<std::unique_ptr<Bytes>> left; ///< under way; they stay until the homes have answered
+  std::size_t pending = 0;                  ///< acknowledgements
+  bool refused = false;
+
+  explicit Flush(std::size_t nodes) : messages(nodes) {}
+  static void answered(void* context, const progress::Reply& reply) {
+    auto& self = *static_cast<Flush*>(context);
+    --self.pending;
+    self.refused |= reply.code != progress::ReplyCode::answer;
+  }
+};
+
+Status Heap::release_writes() {
+  std::vector<std::size_t> cached, at_home, untracked;
+  GRAPNEL_TRY(collect_written(cached, at_home));
+  GRAPNEL_TRY(flush(cached));
+  if (cached.empty() && at_home.empty()) return {};
+  GRAPNEL_ASSIGN_OR_RETURN(auto interval, log_.make_interval(cached, at_home, untracked));
+  {
+    // Every copy that another node has of these is older than an interval that it will learn of first.
+    const base::MutexLock lock(mapping_);
+    for (const std::size_t page : untracked) watched_.remove(page);
+  }
+  if (interval.number == 0) return {};
+  counts_.intervals.add(1);
+  since_barrier_.push_back(std::move(interval));
+  return {};
+}
+
+void Heap::watch_what_was_served() {
+  const auto watch = [&](std::size_t page) GRAPNEL_REQUIRES(mapping_) {
+    if (memory_.words(page).home.load(std::memory_order_relaxed) == my_home() && mapped_.has(page)) watched_.add(page);
+  };
+  const base::MutexLock lock(mapping_);
+  if (log_.read_served(served_cursor_, watch)) return;
+  mapped_.for_each([&](std::size_t page) {
+    if (memory_.words(page).is_tracked()) watch(page);
+  });
+}
+
+// Pages that are mapped bare count as written: no first write of them was noticed.
+Status Heap::collect_written(std::vector<std::size_t>& cached, std::vector<std::size_t>& at_home) {
+  // Pairs with the server's, between its mark and its look at the page (handlers.cpp).
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  watch_what_was_served();
+  std::vector<std::size_t> written;
+  {
+    const base::MutexLock lock(mapping_);
+    GRAPNEL_TRY(trap_->collect(runs_of(watched_), written));
+  }
+  carry_.for_each([&](std::size_t page) { written.push_back(page); });
+  carry_.clear();
+  std::sort(written.begin(), written.end());
+  written.erase(std::unique(written.begin(), written.end()), written.end());
+  counts_.written_pages.add(written.size());
+  for (const std::size_t page : written) {
+    const bool here = memory_.words(page).home.load(std::memory_order_relaxed) == my_home();
+    (here ? at_home : cached).push_back(page);
+  }
+  return {};
+}
+
+Status Heap::flush(const std::vector<std::size_t>& cached) {
+  if (cached.empty()) return {};
+  auto flush = std::make_unique<Flush>(memory_.node_count());
+  Status flushed;
+  std::size_t taken = 0;
+  for (; taken < cached.size() && flushed.ok(); ++taken) {
+    flushed = memory_.words(cached[taken]).take(core_.waiting, cached[taken]);
+    if (!flushed.ok()) break;
+    flushed = add_diff(*flush, cached[taken]);
+  }
+  for (std::size_t home = 0; home < memory_.node_count() && flushed.ok(); ++home) {
+    if (!flush->messages[home].empty()) flushed = send_diffs(*flush, home, true);
+  }
+  if (flushed.ok() && flush->pending > 0) {
+    const progress::Client::Guard guard(*core_.client);
+    flushed = core_.client->wait_until([&] { return flush->pending == 0; });
+  }
+  for (std::size_t i = 0; i < taken; ++i) memory_.words(cached[i]).give_back(core_.host);
+  if (flushed.ok() && flush->refused) {
+    flushed = Status(Code::refused, "a home does not take the diffs of its pages: memory or messages are corrupt");
+  }
+  if (!flushed.ok()) static_cast<void>(flush.release());
+  return flushed;
+}
+
+Status Heap::add_diff(Flush& flush, std::size_t page) {
+  const std::size_t home = memory_.words(page).home.load(std::memory_order_relaxed) - 1;
+  Bytes& message = flush.messages[home];
+  if (message.size() + sizeof(DiffHeader) + kMostDiffBytes > kMostDiffsBytes) {
+    GRAPNEL_TRY(send_diffs(flush, home, false));
+  }
+  const std::size_t before = message.size();
+  message.resize(before + sizeof(DiffHeader) + kMostDiffBytes);
+  const std::size_t bytes =
+      make_diff(memory_.page(page), memory_.twin(page), message.data() + before + sizeof(DiffHeader));
+  if (bytes == 0) {
+    message.resize(before);
+    return {};
+  }
+  const DiffHeader header{static_cast<std::uint32_t>(page), static_cast<std::uint32_t>(bytes)};
+  std::memcpy(message.data() + before, &header, sizeof header);
+  message.resize(before + sizeof header + bytes);
+  counts_.diffs.add(1);
+  counts_.diff_bytes.add(bytes);
+  return {};
+}
+
+// The last message of a home asks for its acknowledgement, which stands for all: a home takes them in order.
+Status Heap::send_diffs(Flush& flush, std::size_t home, bool is_last) {
+  flush.left.push_back(std::make_unique<Bytes>(std::exchange(flush.messages[home], {})));
+  progress::OutgoingRequest order;
+  order.handler = handler(Call::diffs);
+  order.payload = *flush.left.back();
+  if (is_last) {
+    order.on_reply = {Flush::answered, &flush};
+    ++flush.pending;
+  }
+  counts_.diff_messages.add(1);
+  const progress::Client::Guard guard(*core_.client);
+  return core_.client->send(NodeId{static_cast<int>(home)}, order).status();
+}
+
+}  // namespace grapnel::dsm

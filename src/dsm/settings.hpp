@@ -1,0 +1,25 @@
+// The settings of the layer dsm: the shared heap.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "base/config.hpp"
+#include "base/units.hpp"
+
+namespace grapnel::dsm {
+
+enum class TrapKind { automatic, uffd, mprotect };
+enum class HomeChoice { first_touch, block, round_robin };
+
+struct Settings {
+  TrapKind trap = TrapKind::automatic;
+  HomeChoice homes = HomeChoice::first_touch;
+  std::uint64_t heap_bytes = base::kGiB;
+  std::uint32_t read_ahead = 16;  ///< pages that one fetch brings at most
+  std::uint32_t locks = 4096;
+
+  static const base::SettingsGroup& group();
+};
+
+}  // namespace grapnel::dsm

@@ -1,0 +1,43 @@
+// The shared heap as a service of the runtime: opened by all ranks, once.
+//
+// Threads: `open` collectively.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "core/service.hpp"
+#include "dsm/handlers.hpp"
+#include "dsm/heap.hpp"
+
+namespace grapnel::dsm {
+
+extern const core::ServiceType kService;
+
+class SharedHeaps final : public core::Service {
+ public:
+  SharedHeaps(core::Core& core, progress::HandlerId first)
+      : core_(core), first_handler_(first), handlers_(core, first) {}
+
+  /// Collective: the job's heap. Every rank gets the same answer. Errors: invalid_argument (open already; options that
+  /// differ), unavailable (too many nodes; no range of addresses that is free in all ranks; the trap), no_memory,
+  /// peer_dead.
+  Result<std::shared_ptr<Heap>> open(const SharedHeapOptions& options);
+
+  void before_client_ends() override {
+    if (heap_) heap_->close();
+  }
+  void append_counts(std::vector<OperationCount>& rows) const override;
+
+ private:
+  Result<SharedHeapOptions> agree_on_options(SharedHeapOptions options);
+  /// Where the heap lies in all ranks: the first range that is free in all.
+  Status agree_on_addresses(HeapParts& parts);
+
+  core::Core& core_;
+  const progress::HandlerId first_handler_;
+  Handlers handlers_;
+  std::shared_ptr<Heap> heap_;
+};
+
+}  // namespace grapnel::dsm

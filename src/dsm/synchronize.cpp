@@ -1,0 +1,114 @@
+// Locks and barriers of the heap: a release, the lock or barrier with what it carries, an acquire.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "dsm/heap.hpp"
+
+namespace grapnel::dsm {
+namespace {
+
+/// Runs of pages that a grant may carry at most; 400 bytes hold fewer.
+constexpr std::size_t kMostRunsGiven = 128;
+
+}  // namespace
+
+Status Heap::check_lock(int number) const {
+  if (number >= 0 && static_cast<std::uint32_t>(number) < parts_.lock_count) return {};
+  return Status(Code::invalid_argument, fmt::format("lock {} of the shared heap: it has the locks 0..{}", number,
+                                                    parts_.lock_count - 1));
+}
+
+// The releaser's node stands in front of what it knows.
+Bytes Heap::grant() const {
+  Bytes payload{static_cast<std::byte>(me_)};
+  const Bytes rest = encode(Grant{log_.clock(), log_.newest(kMostRunsGiven)});
+  payload.insert(payload.end(), rest.begin(), rest.end());
+  return payload;
+}
+
+Status Heap::acquire_with(ByteView payload) {
+  if (!payload.empty()) {
+    const auto from = static_cast<std::size_t>(payload[0]);
+    const auto grant = decode_grant(payload.subspan(1), memory_.node_count(), memory_.page_count());
+    if (!grant || from >= memory_.node_count()) {
+      return Status(Code::refused, "a lock of the shared heap brings what no holder of this version leaves");
+    }
+    GRAPNEL_TRY(learn(*grant, from));
+  }
+  return unmap_stale();
+}
+
+Status Heap::lock(int number) {
+  GRAPNEL_TRY(check_lock(number));
+  counts_.locks.add(1);
+  if (one_node()) return parts_.locks->acquire(lock_index(number), lock_home(number));
+  Bytes payload;
+  GRAPNEL_TRY(parts_.locks->acquire(lock_index(number), lock_home(number), {}, &payload));
+  return acquire_with(payload);
+}
+
+Result<bool> Heap::try_lock(int number) {
+  GRAPNEL_TRY(check_lock(number));
+  Bytes payload;
+  GRAPNEL_ASSIGN_OR_RETURN(const bool got,
+                           parts_.locks->attempt(lock_index(number), lock_home(number), {}, &payload));
+  if (!got) return false;
+  counts_.locks.add(1);
+  if (!one_node()) GRAPNEL_TRY(acquire_with(payload));
+  return true;
+}
+
+Status Heap::unlock(int number) {
+  GRAPNEL_TRY(check_lock(number));
+  if (one_node()) return parts_.locks->release(lock_index(number), lock_home(number));
+  GRAPNEL_TRY(release_writes());
+  return parts_.locks->release(lock_index(number), lock_home(number), false, grant());
+}
+
+Status Heap::barrier(int number) {
+  counts_.barriers.add(1);
+  NodeNews news;
+  if (!one_node()) {
+    GRAPNEL_TRY(release_writes());
+    news.latest = log_.known(me_);
+    news.intervals = std::exchange(since_barrier_, {});
+  }
+  const Bytes mine = encode({index(core_.launch.rank()), static_cast<std::uint32_t>(number)}, me_, news);
+  GRAPNEL_TRY(barriers_.run(core_.world, {parts_.combine, mine}));
+  const auto meeting = decode_meeting(barriers_.joined(core_.world), memory_.node_count(), memory_.page_count());
+  if (!meeting) return Status(Code::refused, "a barrier of the shared heap brings what no rank of this version gives");
+  GRAPNEL_TRY(check_numbers(*meeting));
+  if (one_node()) return {};
+  GRAPNEL_TRY(take_node_step(*meeting));
+  return unmap_stale();
+}
+
+Status Heap::check_numbers(const Meeting& meeting) {
+  const auto& [first, other] = std::pair(meeting.first, meeting.other);
+  if (first.number == other.number) return {};
+  core_.launch.abort(1, fmt::format("barriers of the shared heap differ: rank {} is at barrier {}, rank {} at barrier {}",
+                                    first.rank, static_cast<std::int32_t>(first.number), other.rank,
+                                    static_cast<std::int32_t>(other.number)));
+  std::abort();
+}
+
+// The first rank of a node to leave the barrier learns for all of them, so that no other node is asked twice.
+Status Heap::take_node_step(const Meeting& meeting) {
+  const std::uint32_t before = barriers_done_++;
+  NodeWords& node = memory_.node();
+  std::uint32_t seen = before;
+  if (node.step_begun.compare_exchange_strong(seen, before + 1)) {
+    GRAPNEL_TRY(learn(meeting));
+    node.step_done.store(before + 1, std::memory_order_release);  // pairs with those that wait below
+    core_.host.wake(node.step_done);
+    return {};
+  }
+  return core_.waiting.on_word(
+      node.step_done, [&](std::uint32_t done) { return static_cast<std::int32_t>(done - before) > 0; },
+      progress::Waiting::kForever, progress::Waiting::kLongestSleep_ns, [&] {
+        return progress::WaitSubject{progress::WaitKind::barrier, "barrier", {core_.world.key, before + 1},
+                                     &core_.world.members};
+      });
+}
+
+}  // namespace grapnel::dsm

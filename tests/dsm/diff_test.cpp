@@ -1,0 +1,98 @@
+// Diffs of pages: what is made is what is applied, whatever changed, and nothing else is touched.
+// SPDX-License-Identifier: Apache-2.0
+#include "dsm/diff.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "base/random.hpp"
+
+namespace grapnel::dsm {
+namespace {
+
+struct alignas(64) Page {
+  std::byte bytes[os::kPageBytes];
+};
+
+void fill_randomly(Page& page, base::Random& random) {
+  for (std::byte& one : page.bytes) one = static_cast<std::byte>(random.below(256));
+}
+
+TEST(Diff, CarriesExactlyWhatChanged) {
+  base::Random random(1);
+  for (const double share : {0.0, 0.0003, 0.01, 0.1, 0.5, 1.0}) {
+    for (int round = 0; round < 20; ++round) {
+      Page twin, page, home;
+      fill_randomly(twin, random);
+      fill_randomly(home, random);
+      page = twin;
+      std::vector<std::size_t> changed;
+      for (std::size_t i = 0; i < os::kPageBytes; ++i) {
+        if (!random.chance(share)) continue;
+        page.bytes[i] ^= static_cast<std::byte>(1 + random.below(255));
+        changed.push_back(i);
+      }
+      Page expected = home;
+      for (const std::size_t i : changed) expected.bytes[i] = page.bytes[i];
+      Bytes diff(kMostDiffBytes);
+      EXPECT_EQ(differs(page.bytes, twin.bytes), !changed.empty());
+      diff.resize(make_diff(page.bytes, twin.bytes, diff.data()));
+      EXPECT_EQ(diff.empty(), changed.empty());
+      EXPECT_EQ(std::memcmp(twin.bytes, page.bytes, os::kPageBytes), 0) << "the twin is what was seen";
+      if (!diff.empty()) {
+        EXPECT_TRUE(apply_diff(home.bytes, diff));
+      }
+      EXPECT_EQ(std::memcmp(home.bytes, expected.bytes, os::kPageBytes), 0);
+    }
+  }
+}
+
+TEST(Diff, OneByteTakes17AndAll4616) {
+  Page twin{}, page{};
+  Bytes diff(kMostDiffBytes);
+  page.bytes[77] = std::byte{1};
+  EXPECT_EQ(make_diff(page.bytes, twin.bytes, diff.data()), 17U);
+  for (std::byte& one : page.bytes) one ^= std::byte{2};
+  EXPECT_EQ(make_diff(page.bytes, twin.bytes, diff.data()), 4616U);
+  EXPECT_EQ(kMostDiffBytes, 4616U);
+}
+
+TEST(Diff, AMergeKeepsWhatThisNodeWrote) {
+  base::Random random(2);
+  for (int round = 0; round < 100; ++round) {
+    Page twin, page, answer;
+    fill_randomly(twin, random);
+    page = answer = twin;
+    Page expected = twin;
+    for (std::size_t i = 0; i < os::kPageBytes; ++i) {
+      const auto change = static_cast<std::byte>(1 + random.below(255));
+      if (random.chance(0.05)) {
+        expected.bytes[i] = page.bytes[i] ^= change;  // mine
+      } else if (random.chance(0.05)) {
+        expected.bytes[i] = answer.bytes[i] ^= change;  // the others'
+      }
+    }
+    merge(page.bytes, twin.bytes, answer.bytes);
+    EXPECT_EQ(std::memcmp(page.bytes, expected.bytes, os::kPageBytes), 0);
+    EXPECT_EQ(std::memcmp(twin.bytes, answer.bytes, os::kPageBytes), 0);
+  }
+}
+
+TEST(Diff, WhatIsNoneIsRefusedAndChangesNothing) {
+  Page twin{}, page{}, home{};
+  for (std::size_t i = 0; i < 300; i += 3) page.bytes[i] = std::byte{9};
+  Bytes diff(kMostDiffBytes);
+  diff.resize(make_diff(page.bytes, twin.bytes, diff.data()));
+  for (std::size_t bytes = 0; bytes < diff.size(); ++bytes) {
+    EXPECT_FALSE(apply_diff(home.bytes, ByteView(diff).first(bytes)));
+  }
+  diff.push_back(std::byte{});
+  EXPECT_FALSE(apply_diff(home.bytes, diff));
+  const Page zero{};
+  EXPECT_EQ(std::memcmp(home.bytes, zero.bytes, os::kPageBytes), 0);
+}
+
+}  // namespace
+}  // namespace grapnel::dsm

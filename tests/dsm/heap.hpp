@@ -1,0 +1,46 @@
+// What the tests of the shared heap share: a small heap, and its words as 64-bit numbers.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "harness/world.hpp"
+
+namespace grapnel::test {
+
+inline constexpr std::size_t kPage = 4096;
+
+/// A heap of `mib` MiB, whose memory tests use by offset.
+class SmallHeap {
+ public:
+  explicit SmallHeap(Runtime& g, std::size_t mib = 2) : g_(g) {
+    auto opened = g.open_shared_heap({.bytes = mib << 20, .locks = 16});
+    EXPECT_TRUE(opened.ok()) << opened.status().to_string();
+    if (opened) heap_ = *std::move(opened);
+  }
+
+  SharedHeap& heap() { return heap_; }
+  template <typename T = std::uint64_t>
+  T get(std::size_t offset) const {
+    return heap_.load(at<T>(offset));
+  }
+  template <typename T = std::uint64_t>
+  void set(std::size_t offset, T value) {
+    heap_.store(at<T>(offset), value);
+  }
+  template <typename T = std::uint64_t>
+  T* at(std::size_t offset) const {
+    return reinterpret_cast<T*>(static_cast<std::byte*>(heap_.base()) + offset);
+  }
+  void barrier() { EXPECT_OK(heap_.barrier()); }
+  void lock(int number) { EXPECT_OK(heap_.lock(number)); }
+  void unlock(int number) { EXPECT_OK(heap_.unlock(number)); }
+  int me() const { return static_cast<int>(index(g_.rank())); }
+  int size() const { return g_.size(); }
+
+ private:
+  Runtime& g_;
+  SharedHeap heap_;
+};
+
+}  // namespace grapnel::test

@@ -1,0 +1,177 @@
+// Allocation, mistakes, and what the calls of the shared heap cost in messages.
+// SPDX-License-Identifier: Apache-2.0
+#include <set>
+
+#include "dsm/heap.hpp"
+
+namespace grapnel::test {
+
+WORLD_TEST(Heap, BlocksDoNotOverlapAndCanBeFreedAnywhere) {
+  SmallHeap h(g);
+  SharedHeap& heap = h.heap();
+  constexpr std::size_t kBlocks = 20;
+  // A table of all ranks' blocks, in the first page, which rank 0 gets.
+  if (h.me() == 0) {
+    const auto table = heap.allocate(8192);
+    ASSERT_TRUE(table.ok()) << table.status().to_string();
+    ASSERT_EQ(*table, heap.base());
+  }
+  h.barrier();
+  void** const table = static_cast<void**>(heap.base());
+  for (std::size_t i = 0; i < kBlocks; ++i) {
+    const std::size_t bytes = i % 4 == 3 ? 5000 : 10 + 100 * i;
+    const auto block = heap.allocate(bytes);
+    ASSERT_TRUE(block.ok()) << block.status().to_string();
+    heap.store(table + static_cast<std::size_t>(h.me()) * kBlocks + i, *block);
+    heap.store(static_cast<std::uint64_t*>(*block), pattern(g.rank(), 0, i));
+  }
+  h.barrier();
+  std::set<void*> all;
+  for (int rank = 0; rank < h.size(); ++rank) {
+    for (std::size_t i = 0; i < kBlocks; ++i) {
+      void* const block = heap.load(table + static_cast<std::size_t>(rank) * kBlocks + i);
+      EXPECT_TRUE(all.insert(block).second);
+      EXPECT_EQ(heap.load(static_cast<std::uint64_t*>(block)), pattern(Rank{rank}, 0, i));
+    }
+  }
+  h.barrier();
+  const int next = (h.me() + 1) % h.size();
+  for (std::size_t i = 0; i < kBlocks; ++i) {
+    EXPECT_OK(heap.free(heap.load(table + static_cast<std::size_t>(next) * kBlocks + i)));
+  }
+  h.barrier();
+}
+
+WORLD_TEST(Heap, MistakesAreNamed) {
+  SmallHeap h(g);
+  SharedHeap& heap = h.heap();
+  EXPECT_EQ(g.open_shared_heap({.bytes = 1 << 20}).status().code(), Code::invalid_argument);
+  EXPECT_EQ(heap.allocate(0).status().code(), Code::invalid_argument);
+  EXPECT_EQ(heap.allocate(heap.bytes() + 1).status().code(), Code::no_memory);
+  EXPECT_EQ(heap.lock(-1).code(), Code::invalid_argument);
+  EXPECT_EQ(heap.lock(16).message(), "lock 16 of the shared heap: it has the locks 0..15");
+  EXPECT_EQ(heap.unlock(3).code(), Code::invalid_argument);
+  int outside = 0;
+  EXPECT_EQ(heap.free(&outside).code(), Code::invalid_argument);
+  EXPECT_EQ(heap.touch(&outside, 4, false).code(), Code::invalid_argument);
+  const auto block = heap.allocate(100);
+  ASSERT_TRUE(block.ok());
+  EXPECT_OK(heap.free(*block));
+  EXPECT_EQ(heap.free(*block).code(), Code::invalid_argument) << "freed twice";
+  h.barrier();
+  EXPECT_EQ(SharedHeap().barrier().code(), Code::invalid_argument);
+}
+
+WORLD_TEST(Heap, TryLockAnswersWhetherItWasFree) {
+  SmallHeap h(g);
+  if (h.me() == 0) {
+    h.lock(5);
+    h.set(0, 42);
+  }
+  h.barrier();
+  if (h.me() == h.size() - 1 && h.size() > 1) {
+    const auto got = h.heap().try_lock(5);
+    ASSERT_TRUE(got.ok());
+    EXPECT_FALSE(*got);
+  }
+  h.barrier();
+  if (h.me() == 0) {
+    h.set(0, 43);
+    h.unlock(5);
+  }
+  EXPECT_OK(g.barrier());
+  if (h.me() == h.size() - 1) {
+    // The lock may be on its way still: a barrier does not wait for it.
+    auto got = h.heap().try_lock(5);
+    while (got.ok() && !*got) got = h.heap().try_lock(5);
+    ASSERT_TRUE(got.ok());
+    EXPECT_EQ(h.get(0), 43U);
+    h.unlock(5);
+  }
+  h.barrier();
+}
+
+// docs/dsm.md's table of costs, exactly.
+WORLD_TEST_ON(HeapCounts, AMissIsOneFaultAndOneFetch, shapes_from(2)) {
+  SmallHeap h(g);
+  if (h.me() == 0) h.set(0, 1);
+  h.barrier();
+  const bool elsewhere = !g.same_node(Rank{0});
+  // One rank of each other node looks.
+  bool first = elsewhere;
+  for (int rank = 0; rank < h.me(); ++rank) first = first && g.node_of(Rank{rank}) != g.node();
+  const SharedHeapCounts before = h.heap().counts();
+  if (first) {
+    EXPECT_EQ(h.get(0), 1U);
+  }
+  const SharedHeapCounts after = h.heap().counts();
+  EXPECT_EQ(after.faults - before.faults, first ? 1U : 0U);
+  EXPECT_EQ(after.fetches - before.fetches, first ? 1U : 0U);
+  EXPECT_LE(after.home_questions - before.home_questions, first ? 1U : 0U);
+  h.barrier();
+}
+
+WORLD_TEST_ON(HeapCounts, PagesInSequenceAreReadAhead, shapes_from(2)) {
+  SmallHeap h(g);
+  constexpr std::size_t kPages = 256;
+  if (h.me() == 0) {
+    for (std::size_t i = 0; i < kPages; ++i) h.set(i * kPage, i);
+  }
+  h.barrier();
+  const SharedHeapCounts before = h.heap().counts();
+  const bool looks = h.me() == h.size() - 1 && !g.same_node(Rank{0});
+  if (looks) {
+    for (std::size_t i = 0; i < kPages; ++i) ASSERT_EQ(h.get(i * kPage), i);
+  }
+  const SharedHeapCounts after = h.heap().counts();
+  if (looks) {
+    EXPECT_EQ(after.fetched_pages - before.fetched_pages, kPages);
+    EXPECT_LE(after.fetches - before.fetches, 22U);
+    EXPECT_LE(after.home_questions - before.home_questions, 16U);
+  }
+  h.barrier();
+}
+
+// Home pages that no other node has: no fault after the first touch, no diff, no name.
+WORLD_TEST(HeapCounts, WhatOnlyTheHomeUsesCostsNothing) {
+  SmallHeap h(g);
+  const std::size_t mine = static_cast<std::size_t>(h.me()) * 16 * kPage;
+  for (std::size_t i = 0; i < 16; ++i) h.set(mine + i * kPage, i);
+  h.barrier();
+  const SharedHeapCounts before = h.heap().counts();
+  for (std::uint64_t round = 0; round < 5; ++round) {
+    for (std::size_t i = 0; i < 16; ++i) h.set(mine + i * kPage, i + round);
+    h.barrier();
+  }
+  const SharedHeapCounts after = h.heap().counts();
+  EXPECT_EQ(after.faults, before.faults);
+  EXPECT_EQ(after.diffs, before.diffs);
+  EXPECT_EQ(after.intervals, before.intervals);
+  EXPECT_EQ(after.notice_questions, before.notice_questions);
+  if (g.node_count() == 1) {
+    EXPECT_EQ(after.faults, 0U);
+  }
+}
+
+// A release sends its diffs in ⌈bytes / 64 KiB⌉ messages to each home.
+WORLD_TEST_ON(HeapCounts, AReleaseIsOneMessagePerHome, shapes_from(2)) {
+  SmallHeap h(g);
+  if (h.me() == 0) {
+    for (std::size_t i = 0; i < 8; ++i) h.set(i * kPage, 1);
+  }
+  h.barrier();
+  const SharedHeapCounts before = h.heap().counts();
+  const bool writes = h.me() == h.size() - 1 && !g.same_node(Rank{0});
+  if (writes) {
+    h.lock(0);
+    for (std::size_t i = 0; i < 8; ++i) h.set(i * kPage + 8, 5);
+    h.unlock(0);
+  }
+  const SharedHeapCounts after = h.heap().counts();
+  EXPECT_EQ(after.diffs - before.diffs, writes ? 8U : 0U);
+  EXPECT_EQ(after.diff_messages - before.diff_messages, writes ? 1U : 0U);
+  EXPECT_EQ(after.diff_bytes - before.diff_bytes, writes ? 8U * 17U : 0U);
+  h.barrier();
+}
+
+}  // namespace grapnel::test
