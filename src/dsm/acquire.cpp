@@ -17,6 +17,7 @@
 #include "base/codec.hpp"
 #include "dsm/diff.hpp"
 #include "dsm/heap.hpp"
+#include "dsm/planted.hpp"
 
 namespace grapnel::dsm {
 
@@ -44,6 +45,7 @@ struct Heap::Question {
 };
 
 Status Heap::learn(const Grant& grant, std::size_t from) {
+  if (planted(Bug::own_place_skipped)) stale_cursor_ = memory_.node().stale_end.load(std::memory_order_relaxed);
   std::vector<News> news;
   for (std::size_t node = 0; node < grant.clock.size(); ++node) {
     if (node == me_ || grant.clock[node] <= log_.known(node)) continue;
@@ -158,10 +160,12 @@ Status Heap::unmap_stale() {
   for (const std::size_t page : stale) {
     mapped_.remove(page);
     watched_.remove(page);
-    const bool written = differs(memory_.page(page), memory_.twin(page));
+    const bool written = !planted(Bug::dirt_forgotten) && differs(memory_.page(page), memory_.twin(page));
     // After the comparison: a flush that made them equal holds the page until its home has acknowledged it.
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (written || memory_.words(page).busy.load(std::memory_order_acquire) != 0) carry_.add(page);
+    const bool flushed =
+        !planted(Bug::busy_not_asked) && memory_.words(page).busy.load(std::memory_order_acquire) != 0;
+    if (written || flushed) carry_.add(page);
   }
   return {};
 }

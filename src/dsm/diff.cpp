@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dsm/diff.hpp"
+#include "dsm/planted.hpp"
 
 #include <array>
 #include <bit>
@@ -142,6 +143,7 @@ bool apply_diff(std::byte* page, ByteView diff) {
 }
 
 void merge(std::byte* page, std::byte* twin, const std::byte* answer) {
+  if (planted(Bug::merge_overwrites)) return fill(page, twin, answer);
   for (std::size_t i = 0; i < kLines; ++i) {
     const Line came = load_twin(answer + i * kLineBytes), before = load_twin(twin + i * kLineBytes);
     if (equal(came, before)) continue;
@@ -149,7 +151,7 @@ void merge(std::byte* page, std::byte* twin, const std::byte* answer) {
     Line changed;
     gather(reinterpret_cast<std::byte*>(changed.data()), came, mask);
     scatter(page + i * kLineBytes, mask, reinterpret_cast<const std::byte*>(changed.data()));
-    std::memcpy(twin + i * kLineBytes, came.data(), kLineBytes);
+    if (!planted(Bug::twin_not_updated)) std::memcpy(twin + i * kLineBytes, came.data(), kLineBytes);
   }
 }
 

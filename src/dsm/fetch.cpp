@@ -14,6 +14,7 @@
 #include "base/codec.hpp"
 #include "dsm/diff.hpp"
 #include "dsm/heap.hpp"
+#include "dsm/planted.hpp"
 
 namespace grapnel::dsm {
 
@@ -40,7 +41,9 @@ struct Heap::Fetch {
     } else {
       merge(heap->memory_.page(page), heap->memory_.twin(page), content);
     }
-    words.have.store(wanted[i] + 1, std::memory_order_release);  // pairs with PageWords::is_valid
+    const std::uint64_t told =
+        planted(Bug::have_of_the_answer) ? words.wanted.load(std::memory_order_relaxed) : wanted[i];
+    words.have.store(told + 1, std::memory_order_release);  // pairs with PageWords::is_valid
   }
 };
 

@@ -6,6 +6,7 @@
 
 #include "base/codec.hpp"
 #include "dsm/diff.hpp"
+#include "dsm/planted.hpp"
 
 namespace grapnel::dsm {
 namespace {
@@ -85,13 +86,20 @@ Outcome Handlers::fetch(Served& heap, Request& request) {
   for (std::size_t i = 0; i < body.count; ++i) {
     if (body.pages[i] >= heap.memory.page_count()) return Outcome::refused;
   }
-  for (std::size_t i = 0; i < body.count; ++i) heap.log.count_serve(body.pages[i]);
+  const auto mark = [&] {
+    for (std::size_t i = 0; i < body.count; ++i) heap.log.count_serve(body.pages[i]);
+  };
+  if (!planted(Bug::mark_after_look)) mark();
   std::atomic_thread_fence(std::memory_order_seq_cst);
   auto pages = std::make_unique<Bytes>(body.count * os::kPageBytes);
   for (std::size_t i = 0; i < body.count; ++i) {
     // What this node has not used yet is zero.
     if (!heap.memory.is_used(body.pages[i])) continue;
     copy_page(pages->data() + i * os::kPageBytes, heap.memory.page(body.pages[i]));
+  }
+  if (planted(Bug::mark_after_look)) {
+    core_.host.relax();
+    mark();
   }
   answer_with(request, {}, std::move(pages));
   return Outcome::done;

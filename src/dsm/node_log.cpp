@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "dsm/page_set.hpp"
+#include "dsm/planted.hpp"
 
 namespace grapnel::dsm {
 namespace {
@@ -36,7 +37,8 @@ Result<Interval> NodeLog::make_interval(const std::vector<std::size_t>& cached, 
   for (const std::size_t page : named) memory_.words(page).last.store(interval.number, std::memory_order_relaxed);
   for (const std::size_t page : at_home) {
     PageWords& words = memory_.words(page);
-    if (words.is_tracked()) words.named.store(serves, std::memory_order_relaxed);
+    const std::uint64_t until = planted(Bug::named_for_ever) ? UINT64_MAX : serves;
+    if (words.is_tracked()) words.named.store(until, std::memory_order_relaxed);
   }
   add_notices(interval);
   memory_.clock(me_).store(interval.number, std::memory_order_release);

@@ -17,6 +17,7 @@
 #include "base/codec.hpp"
 #include "dsm/diff.hpp"
 #include "dsm/heap.hpp"
+#include "dsm/planted.hpp"
 
 namespace grapnel::dsm {
 
@@ -56,6 +57,7 @@ void Heap::watch_what_was_served() {
   const auto watch = [&](std::size_t page) GRAPNEL_REQUIRES(mapping_) {
     if (memory_.words(page).home.load(std::memory_order_relaxed) == my_home() && mapped_.has(page)) watched_.add(page);
   };
+  if (planted(Bug::served_not_read)) return;
   const base::MutexLock lock(mapping_);
   if (log_.read_served(served_cursor_, watch)) return;
   mapped_.for_each([&](std::size_t page) {
@@ -98,15 +100,20 @@ Status Heap::flush(const std::vector<std::size_t>& cached) {
   for (std::size_t home = 0; home < memory_.node_count() && flushed.ok(); ++home) {
     if (!flush->messages[home].empty()) flushed = send_diffs(*flush, home, true);
   }
-  if (flushed.ok() && flush->pending > 0) {
+  const auto give_back = [&] {
+    for (std::size_t i = 0; i < taken; ++i) memory_.words(cached[i]).give_back(core_.host);
+  };
+  if (planted(Bug::fetch_beside_flush)) give_back();
+  const bool waits = flushed.ok() && flush->pending > 0 && !planted(Bug::published_before_applied);
+  if (waits) {
     const progress::Client::Guard guard(*core_.client);
     flushed = core_.client->wait_until([&] { return flush->pending == 0; });
   }
-  for (std::size_t i = 0; i < taken; ++i) memory_.words(cached[i]).give_back(core_.host);
+  if (!planted(Bug::fetch_beside_flush)) give_back();
   if (flushed.ok() && flush->refused) {
     flushed = Status(Code::refused, "a home does not take the diffs of its pages: memory or messages are corrupt");
   }
-  if (!flushed.ok()) static_cast<void>(flush.release());
+  if (flush->pending > 0) static_cast<void>(flush.release());  // its answers may still come
   return flushed;
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <set>
 
-#include "dsm/heap.hpp"
+#include "dsm/small_heap.hpp"
 
 namespace grapnel::test {
 

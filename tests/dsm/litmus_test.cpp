@@ -1,6 +1,6 @@
 // Small programs, each with the one outcome that the memory model of the shared heap allows.
 // SPDX-License-Identifier: Apache-2.0
-#include "dsm/heap.hpp"
+#include "dsm/small_heap.hpp"
 
 namespace grapnel::test {
 
