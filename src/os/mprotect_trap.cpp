@@ -1,7 +1,8 @@
 // A trap by mprotect: each page's protection is what may be done with it, and a fault tells the rest.
 //
-// Where the kernel has no room for another mapping (vm.max_map_count: alternating protections are a mapping each), the
-// pages around are unmapped together, which needs less of them; they fault once more, and what was written stays known.
+// Pages of different protections are mappings of their own to the kernel, and a process has a limited number of them
+// (vm.max_map_count). Half of it is the most that a trap makes: above that, blocks of pages are unmapped, which joins
+// their mappings. They fault once more, and what was written stays known.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include "base/mutex.hpp"
 #include "os/page_trap.hpp"
@@ -16,15 +18,29 @@
 namespace grapnel::os {
 namespace {
 
-/// Unreported: written, and unmapped because the kernel had no room.
+/// Unreported: written, and unmapped to save mappings.
 enum class State : std::uint8_t { unmapped, clean, written, unreported };
 
-// Unmapped together where the kernel runs out of mappings.
-constexpr std::size_t kAround = 64;
+/// Pages that are unmapped together to save mappings.
+constexpr std::size_t kBlock = 64;
+constexpr std::size_t kUsualMappings = 65'530;
+
+int protection_of(State state) {
+  if (state == State::written) return PROT_READ | PROT_WRITE;
+  return state == State::clean ? PROT_READ : PROT_NONE;
+}
+
+std::size_t most_boundaries() {
+  std::ifstream limit("/proc/sys/vm/max_map_count");
+  std::size_t mappings = 0;
+  if (!(limit >> mappings)) mappings = kUsualMappings;
+  return mappings / 2;
+}
 
 class MprotectTrap final : public PageTrap {
  public:
-  explicit MprotectTrap(const TrapRange& range) : base_(range.base), states_(range.bytes / kPageBytes) {}
+  explicit MprotectTrap(const TrapRange& range)
+      : base_(range.base), most_boundaries_(most_boundaries()), states_(range.bytes / kPageBytes) {}
   ~MprotectTrap() override;
 
   Status map(Pages pages, bool watched) override;
@@ -35,11 +51,16 @@ class MprotectTrap final : public PageTrap {
  private:
   Status set(Pages pages, State state) GRAPNEL_REQUIRES(mutex_);
   bool protect(Pages pages, State state) GRAPNEL_REQUIRES(mutex_);
-  void make_room(std::size_t page) GRAPNEL_REQUIRES(mutex_);
+  void save_mappings() GRAPNEL_REQUIRES(mutex_);
+  /// Between pages of different protections, from before the first of these to behind the last.
+  std::size_t boundaries(Pages pages) const GRAPNEL_REQUIRES(mutex_);
 
   const std::uintptr_t base_;
+  const std::size_t most_boundaries_;
   base::Mutex mutex_;
   std::vector<State> states_ GRAPNEL_GUARDED_BY(mutex_);
+  std::size_t boundaries_ GRAPNEL_GUARDED_BY(mutex_) = 0;
+  std::size_t next_block_ GRAPNEL_GUARDED_BY(mutex_) = 0;  ///< of those to be unmapped: they take turns
 };
 
 MprotectTrap::~MprotectTrap() {
@@ -49,34 +70,42 @@ MprotectTrap::~MprotectTrap() {
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
+std::size_t MprotectTrap::boundaries(Pages pages) const {
+  const std::size_t begin = std::max<std::size_t>(pages.first, 1);
+  const std::size_t end = std::min(pages.first + pages.count, states_.size() - 1);
+  std::size_t count = 0;
+  for (std::size_t page = begin; page <= end; ++page) {
+    count += protection_of(states_[page - 1]) != protection_of(states_[page]);
+  }
+  return count;
+}
+
 bool MprotectTrap::protect(Pages pages, State state) {
-  const int protection = state == State::written ? PROT_READ | PROT_WRITE
-                         : state == State::clean ? PROT_READ
-                                                 : PROT_NONE;
   void* const begin = reinterpret_cast<void*>(base_ + pages.first * kPageBytes);
-  if (::mprotect(begin, pages.count * kPageBytes, protection) != 0) return false;
-  std::fill_n(states_.begin() + static_cast<std::ptrdiff_t>(pages.first), pages.count, state);
+  if (::mprotect(begin, pages.count * kPageBytes, protection_of(state)) != 0) return false;
+  boundaries_ -= boundaries(pages);
+  for (std::size_t page = pages.first; page < pages.first + pages.count; ++page) {
+    const bool hides = state == State::unreported && states_[page] != State::written && states_[page] != state;
+    states_[page] = hides ? State::unmapped : state;
+  }
+  boundaries_ += boundaries(pages);
   return true;
 }
 
-// Always possible: one mapping takes the place of several.
-void MprotectTrap::make_room(std::size_t page) {
-  const std::size_t first = page / kAround * kAround;
-  const std::size_t count = std::min(kAround, states_.size() - first);
-  void* const begin = reinterpret_cast<void*>(base_ + first * kPageBytes);
-  if (::mprotect(begin, count * kPageBytes, PROT_NONE) != 0) return;
-  for (std::size_t at = first; at < first + count; ++at) {
-    states_[at] = states_[at] == State::written || states_[at] == State::unreported ? State::unreported
-                                                                                    : State::unmapped;
+// A quarter of them at a time, so that it happens seldom.
+void MprotectTrap::save_mappings() {
+  const std::size_t blocks = (states_.size() + kBlock - 1) / kBlock;
+  for (std::size_t turn = 0; turn < blocks && boundaries_ > most_boundaries_ * 3 / 4; ++turn) {
+    const std::size_t first = next_block_ * kBlock;
+    next_block_ = (next_block_ + 1) % blocks;
+    const Pages block{first, std::min(kBlock, states_.size() - first)};
+    if (boundaries(block) > 0) protect(block, State::unreported);
   }
 }
 
 Status MprotectTrap::set(Pages pages, State state) {
+  if (boundaries_ + 2 > most_boundaries_) save_mappings();
   if (protect(pages, state)) return {};
-  if (errno == ENOMEM) {
-    make_room(pages.first);
-    if (protect(pages, state)) return {};
-  }
   if (errno != ENOMEM) {
     return Status(Code::system, fmt::format("protecting pages of the shared heap (mprotect): {}", std::strerror(errno)));
   }
@@ -135,11 +164,9 @@ Status MprotectTrap::collect(std::span<const Pages> runs, std::vector<std::size_
 // Written already: another thread has made it accessible since the fault.
 bool MprotectTrap::take_write(std::size_t page) {
   const base::MutexLock lock(mutex_);
+  if (boundaries_ + 2 > most_boundaries_) save_mappings();
   if (states_[page] == State::written) return true;
-  if (states_[page] != State::clean) return false;
-  if (protect({page, 1}, State::written)) return true;
-  make_room(page);
-  return protect({page, 1}, State::written);
+  return states_[page] == State::clean && protect({page, 1}, State::written);
 }
 
 }  // namespace

@@ -42,9 +42,9 @@ class PageTrap {
   virtual Status map(Pages pages, bool watched) = 0;
   /// The next access to each of them faults. Errors: as `map`.
   virtual Status unmap(Pages pages) = 0;
-  /// Appends, ascending, the pages of these runs that are mapped and that this rank may have written since they were
-  /// mapped or collected; they are clean and watched when it returns. A write during the call is in this answer or in
-  /// the next one. The runs ascend. Errors: system.
+  /// Appends, ascending, the pages of these runs that this rank may have written since they were mapped or collected;
+  /// they are clean and watched when it returns. A write during the call is in this answer or in the next one. The runs
+  /// ascend, and all of their pages have been mapped and not unmapped since. Errors: system.
   virtual Status collect(std::span<const Pages> runs, std::vector<std::size_t>& written) = 0;
   /// At a fault: true where it was the first write to a clean page, which is now written; then nothing else is to do.
   virtual bool take_write(std::size_t page) = 0;
