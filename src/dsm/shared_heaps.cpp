@@ -11,6 +11,7 @@
 #include "base/units.hpp"
 #include "exchange/agreement.hpp"
 #include "locks/locks.hpp"
+#include "rma/service.hpp"
 
 namespace grapnel::dsm {
 namespace {
@@ -88,6 +89,7 @@ Result<std::shared_ptr<Heap>> SharedHeaps::open(const SharedHeapOptions& asked) 
   auto heap = std::make_shared<Heap>(core_, barriers, std::move(parts));
   // Every server knows the heap and the function, and every rank has its view, before any rank goes on.
   GRAPNEL_TRY(exchange::agree_on(core_.exchange, core_.world, heap->open_view()));
+  core_.service<rma::RmaService>().rma().keep_out(heap->base(), heap->base() + heap->bytes());
   heap_ = heap;
   return heap;
 }

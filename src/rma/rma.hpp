@@ -54,6 +54,13 @@ class Rma {
   Rma(const base::Config& config, launch::Launch& launch, progress::Waiting& waiting, segment::SegmentTable& segments,
       Stripes& stripes, progress::Client* client, const transport::Transport* transport);
 
+  /// From now on a local buffer of a transfer between nodes that lies in [begin, end) is an invalid argument: an access
+  /// there may need the client itself.
+  void keep_out(std::uintptr_t begin, std::uintptr_t end) {
+    kept_out_begin_ = begin;
+    kept_out_end_ = end;
+  }
+
   Status put(const void* source, void* remote, std::size_t bytes, Rank target) {
     if (in_reach(remote, bytes, target)) [[likely]] {
       count_shared(OperationKind::put, bytes);  // before: afterwards its loads would wait behind the copy's stores
@@ -225,6 +232,8 @@ class Rma {
     counts.shared_bytes.add(bytes);
   }
   void count_wire(OperationKind kind, std::size_t bytes, std::uint64_t messages_before);
+  template <typename Transfer>
+  Status check_local(const Transfer& what) const;
 
   Status accumulate_elsewhere(ElementType type, const void* scale, const void* source, void* remote, std::size_t bytes,
                               Rank target);
@@ -302,6 +311,7 @@ class Rma {
 
   const Settings settings_;
   launch::Launch& launch_;
+  std::uintptr_t kept_out_begin_ = 0, kept_out_end_ = 0;  ///< no local buffers of transfers between nodes
   progress::Waiting& waiting_;
   segment::SegmentTable& segments_;
   const segment::Reach reach_;

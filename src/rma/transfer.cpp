@@ -19,7 +19,53 @@ std::size_t bytes_of(const Rma::VectorTransfer& what) {
   return bytes;
 }
 
+/// Addresses from the first to behind the last.
+struct Extent {
+  std::uintptr_t begin = 0, end = 0;
+};
+
+Extent extent_of(const void* base, const Strided& shape) {
+  Extent extent{reinterpret_cast<std::uintptr_t>(base), reinterpret_cast<std::uintptr_t>(base)};
+  if (shape.total_bytes() == 0) return extent;
+  for (int level = 0; level < shape.levels; ++level) {
+    const std::int64_t reach = shape.stride[level] * (shape.count[level + 1] - 1);
+    (reach < 0 ? extent.begin : extent.end) += static_cast<std::uintptr_t>(reach);
+  }
+  extent.end += static_cast<std::uintptr_t>(shape.count[0]);
+  return extent;
+}
+
+/// Of the local side; of pieces, each.
+template <typename Visit>
+void for_each_local(const Rma::ContiguousTransfer& what, Visit visit) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(what.local);
+  visit(Extent{begin, begin + what.bytes});
+}
+template <typename Visit>
+void for_each_local(const Rma::StridedTransfer& what, Visit visit) {
+  visit(extent_of(what.local, *what.local_shape));
+}
+template <typename Visit>
+void for_each_local(const Rma::VectorTransfer& what, Visit visit) {
+  for (const Piece& piece : what.pieces) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(piece.local);
+    visit(Extent{begin, begin + piece.bytes});
+  }
+}
+
 }  // namespace
+
+// A fault there would ask for the client, which a transfer between nodes holds.
+template <typename Transfer>
+Status Rma::check_local(const Transfer& what) const {
+  bool meets = false;
+  for_each_local(what, [&](const Extent& one) { meets |= one.begin < kept_out_end_ && one.end > kept_out_begin_; });
+  if (!meets) return {};
+  return Status(Code::invalid_argument,
+                fmt::format("a local buffer lies in the shared heap [{:#x}, {:#x}); copy it to memory of this process to "
+                            "move it to another node",
+                            kept_out_begin_, kept_out_end_));
+}
 
 void Rma::count_wire(OperationKind kind, std::size_t bytes, std::uint64_t messages_before) {
   OperationCounts& counts = counts_[static_cast<std::size_t>(kind)];
@@ -81,6 +127,7 @@ Status Rma::run_blocking(const Transfer& what) {
   GRAPNEL_ASSIGN_OR_RETURN(const auto way, route(what));
   if (way == Route::nothing) return {};
   if (way == Route::shared) return by_shared_memory(what);
+  GRAPNEL_TRY(check_local(what));
   progress::Client::Guard guard(*client_);
   // A slot of the table and not the stack: where the job ends in the middle, what arrives late still finds it.
   Handle handle;
@@ -121,6 +168,7 @@ Status Rma::run_started(const Transfer& what, Handle* handle) {
   GRAPNEL_ASSIGN_OR_RETURN(const auto way, route(what));
   if (way == Route::nothing) return {};
   if (way == Route::shared) return by_shared_memory(what);
+  GRAPNEL_TRY(check_local(what));
   progress::Client::Guard guard(*client_);
   Operation& operation = handle != nullptr ? handles_.of(*handle) : implicit_[index(what.target)];
   const bool gathers = handle != nullptr && HandleTable::aggregates(*handle) && what.kind != OperationKind::accumulate;
@@ -133,6 +181,7 @@ Status Rma::start_value(const void* value, std::size_t bytes, void* remote, Rank
   if (!gathers || is_local(target)) return put(value, remote, bytes, target);
   const ContiguousTransfer what{OperationKind::put, {}, const_cast<void*>(value), remote, bytes, target};
   GRAPNEL_TRY(route(what).status());
+  GRAPNEL_TRY(check_local(what));
   progress::Client::Guard guard(*client_);
   return gather_value(handles_.of(*handle), what);
 }

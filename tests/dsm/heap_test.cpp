@@ -62,6 +62,34 @@ WORLD_TEST(Heap, MistakesAreNamed) {
   EXPECT_EQ(SharedHeap().barrier().code(), Code::invalid_argument);
 }
 
+// A fault there would ask for the client that the transfer holds.
+WORLD_TEST(Heap, IsNoLocalBufferOfATransferBetweenNodes) {
+  SmallHeap h(g);
+  const auto memory = g.allocate(256);
+  ASSERT_TRUE(memory.ok());
+  const Rank last{h.size() - 1};
+  const bool away = !g.same_node(last);
+  auto* const here = h.at<std::byte>(100);
+  std::byte outside[64];
+  Strided two = Strided::contiguous(8);
+  two.levels = 1;
+  two.count[1] = 2;
+  two.stride[0] = 128;
+  if (away) {
+    EXPECT_CODE(Code::invalid_argument, g.put(here, memory->on(last), 8, last));
+    EXPECT_CODE(Code::invalid_argument, g.get(memory->on(last), here, 8, last));
+    EXPECT_CODE(Code::invalid_argument, g.start_put(here, memory->on(last), 8, last));
+    EXPECT_CODE(Code::invalid_argument, g.put(here - 128, two, memory->on(last), two, last));
+    EXPECT_OK(g.put(outside, memory->on(last), 8, last));
+  } else if (world_has_virtual_time()) {
+    // Nothing is mapped there in a simulated world.
+  } else {
+    EXPECT_OK(g.put(here, memory->on(last), 8, last));
+  }
+  h.barrier();
+  EXPECT_OK(g.free(*memory));
+}
+
 WORLD_TEST(Heap, TryLockAnswersWhetherItWasFree) {
   SmallHeap h(g);
   if (h.me() == 0) {
@@ -83,7 +111,10 @@ WORLD_TEST(Heap, TryLockAnswersWhetherItWasFree) {
   if (h.me() == h.size() - 1) {
     // The lock may be on its way still: a barrier does not wait for it.
     auto got = h.heap().try_lock(5);
-    while (got.ok() && !*got) got = h.heap().try_lock(5);
+    while (got.ok() && !*got) {
+      static_cast<void>(h.get(5 * kPage));  // a simulated rank that does nothing else would never give way
+      got = h.heap().try_lock(5);
+    }
     ASSERT_TRUE(got.ok());
     EXPECT_EQ(h.get(0), 43U);
     h.unlock(5);
