@@ -15,15 +15,20 @@
 #include <cstring>
 
 #include "base/codec.hpp"
+#include "base/varint.hpp"
 #include "dsm/diff.hpp"
 #include "dsm/heap.hpp"
 #include "dsm/planted.hpp"
 
 namespace grapnel::dsm {
 
+/// Numbers of intervals are varints.
+constexpr std::uint64_t kMostIntervals = std::uint64_t{1} << base::kVarintValueBits;
+
 // Late answers still find it where a wait fails, as in fetch.cpp.
 struct Heap::Question {
   std::size_t pages = 0;  ///< of the heap
+  NoticesBody body;
   NoticesReply reply;
   std::vector<os::Pages> runs;
   bool done = false, refused = false;
@@ -35,6 +40,9 @@ struct Heap::Question {
                    reply.payload.size() % sizeof(PageRun) != 0;
     if (self.refused) return;
     self.reply = reply.body_as<NoticesReply>();
+    const std::uint64_t next = self.reply.next_page;
+    const bool goes_on = next == 0 || (next > self.body.from_page && next < self.pages);
+    self.refused = !goes_on || self.reply.latest < self.body.since || self.reply.latest >= kMostIntervals;
     for (std::size_t at = 0; at < reply.payload.size(); at += sizeof(PageRun)) {
       PageRun run;
       std::memcpy(&run, reply.payload.data() + at, sizeof run);
@@ -97,11 +105,10 @@ Status Heap::take_news(std::vector<News> news) {
 // All nodes at once. Each becomes one interval, up to what the node said that it had.
 Status Heap::ask_for_notices(std::vector<News>& news) {
   std::vector<std::unique_ptr<Question>> questions;
-  std::vector<NoticesBody> bodies;
   for (const News& one : news) {
     questions.push_back(std::make_unique<Question>());
     questions.back()->pages = memory_.page_count();
-    bodies.push_back({log_.known(one.node), 0});
+    questions.back()->body.since = log_.known(one.node);
   }
   std::vector<std::uint64_t> latest(news.size());
   bool more = true;
@@ -113,7 +120,7 @@ Status Heap::ask_for_notices(std::vector<News>& news) {
       if (questions[i]->done) continue;
       progress::OutgoingRequest order;
       order.handler = handler(Call::notices);
-      order.body = base::bytes_of(bodies[i]);
+      order.body = base::bytes_of(questions[i]->body);
       order.reply_bytes = kMostRunsTold * sizeof(PageRun);
       order.on_reply = {Question::answered, questions[i].get()};
       counts_.notice_questions.add(1);
@@ -123,12 +130,10 @@ Status Heap::ask_for_notices(std::vector<News>& news) {
     if (asked.ok()) asked = core_.client->wait_until(all_done);
     for (std::size_t i = 0; i < news.size() && asked.ok(); ++i) {
       Question& question = *questions[i];
-      if (question.refused) {
-        return Status(Code::refused, fmt::format("node {} does not say which pages it wrote", news[i].node));
-      }
+      if (question.refused) disbelieve(fmt::format("node {} does not answer which pages it wrote", news[i].node));
       if (latest[i] == 0) latest[i] = question.reply.latest;  // of the first answer: pages that were looked at after it
       if (question.reply.next_page == 0) continue;
-      bodies[i].from_page = std::exchange(question.reply.next_page, 0);
+      question.body.from_page = std::exchange(question.reply.next_page, 0);
       question.done = false;
       more = true;
     }

@@ -15,9 +15,7 @@ Result<std::int64_t> Heap::ask_for_pages(const MemoryBody& body) {
     order.body = base::bytes_of(body);
     const progress::Client::Guard guard(*core_.client);
     GRAPNEL_ASSIGN_OR_RETURN(const auto answer, core_.client->ask(NodeId{0}, order));
-    if (answer.code != progress::ReplyCode::answer) {
-      return Status(Code::refused, "node 0 does not give pages of the shared heap");
-    }
+    if (answer.code != progress::ReplyCode::answer) disbelieve("node 0 refuses to allocate pages");
     return answer.value;
   }
   for (;;) {
@@ -46,6 +44,9 @@ Result<std::byte*> Heap::allocate_pages(std::size_t pages) {
                               memory_.bytes() / base::kMiB, pages * os::kPageBytes / base::kKiB));
   }
   const auto page = static_cast<std::size_t>(first);
+  if (page >= memory_.page_count() || pages > memory_.page_count() - page) {
+    disbelieve(fmt::format("node 0 allocates {} pages from page {} on, of {}", pages, page, memory_.page_count()));
+  }
   GRAPNEL_TRY(use_pages(page, pages));
   return reinterpret_cast<std::byte*>(base() + page * os::kPageBytes);
 }

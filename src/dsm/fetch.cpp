@@ -50,6 +50,7 @@ struct Heap::Fetch {
 namespace {
 
 struct Homes {
+  std::size_t nodes = 0;
   bool done = false, refused = false;
   HomesReply reply;
 
@@ -58,6 +59,7 @@ struct Homes {
     self.done = true;
     self.refused = reply.code != progress::ReplyCode::answer || reply.body.size() != sizeof(HomesReply);
     self.reply = reply.body_as<HomesReply>();
+    for (const std::uint32_t home : self.reply.homes) self.refused |= home > self.nodes;
   }
 };
 
@@ -71,6 +73,7 @@ Status Heap::find_home(std::size_t page) {
   }
   const std::size_t keeper = directory_.keeper(page), claim = claim_of(page);
   auto homes = std::make_unique<Homes>();
+  homes->nodes = memory_.node_count();
   if (keeper == me_) {
     homes->reply = directory_.look(page, claim, me_);
   } else {
@@ -87,7 +90,9 @@ Status Heap::find_home(std::size_t page) {
       static_cast<void>(homes.release());
       return waited;
     }
-    if (homes->refused) return Status(Code::refused, fmt::format("node {} does not know page {}", keeper, page));
+  }
+  if (homes->refused || homes->reply.homes[page % kHomesTold] == 0) {
+    disbelieve(fmt::format("node {} does not answer where page {} is kept", keeper, page));
   }
   const std::size_t block = page / kHomesTold * kHomesTold;
   for (std::size_t i = 0; i < kHomesTold && block + i < memory_.page_count(); ++i) {
@@ -178,7 +183,8 @@ Status Heap::fetch_taken(const std::vector<std::size_t>& pages) {
     static_cast<void>(fetch.release());
     return waited;
   }
-  return fetch->refused ? Status(Code::refused, fmt::format("node {} refuses page {}", home, pages[0])) : Status();
+  if (fetch->refused) disbelieve(fmt::format("node {} does not answer with page {}", home, pages[0]));
+  return {};
 }
 
 }  // namespace grapnel::dsm

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -68,6 +69,11 @@ Status Heap::choose_trap() {
   if (!made) return made.status();
   trap_ = *std::move(made);
   return {};
+}
+
+void Heap::disbelieve(const std::string& what) {
+  core_.launch.abort(1, fmt::format("shared heap: {}, which no program of this version does", what));
+  std::abort();
 }
 
 void Heap::close() {

@@ -93,6 +93,8 @@ class Heap {
   std::uint32_t my_home() const { return static_cast<std::uint32_t>(me_ + 1); }
   progress::HandlerId handler(Call call) const { return handler_of(parts_.first_handler, call); }
   Status choose_trap();
+  /// Another rank or server says what makes no sense: the job ends with "…, which no program of this version does".
+  [[noreturn]] void disbelieve(const std::string& what);
   /// Nothing can be answered to a load or a store: the job ends.
   [[noreturn]] void give_up(std::size_t page, const Status& why);
 
@@ -144,7 +146,7 @@ class Heap {
   Status check_lock(int number) const;
   int lock_index(int number) const { return number / core_.launch.size(); }
   Rank lock_home(int number) const { return Rank{number % core_.launch.size()}; }
-  Status acquire_with(ByteView payload);
+  Status acquire_with(int number, ByteView payload);
   Bytes grant() const;
   Status check_numbers(const Meeting& meeting);
   Status take_node_step(const Meeting& meeting);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/check.hpp"
 #include "base/varint.hpp"
 #include "grapnel/barrier.hpp"
 
@@ -14,6 +13,9 @@ namespace {
 constexpr std::uint64_t kVersion = 1;
 /// What one rank may bring to a barrier; of the rest of a barrier's payload each node has its share.
 constexpr std::size_t kMostNewsBytes = 1024;
+
+/// No varint begins with it.
+constexpr std::byte kNoVarint{0};
 
 class Writer {
  public:
@@ -215,8 +217,11 @@ std::optional<Meeting> decode_meeting(ByteView bytes, std::size_t nodes, std::si
 void join_meetings(Bytes& into, ByteView from) {
   auto mine = decode_raw(into);
   const auto theirs = decode_raw(from);
-  GRAPNEL_CHECK(mine && theirs, "a payload of {} bytes and one of {} are none of a barrier of the shared heap",
-                into.size(), from.size());
+  if (!mine || !theirs) {
+    // Every rank finds that this is none, and says so.
+    into.assign(1, kNoVarint);
+    return;
+  }
   join_numbers(*mine, *theirs);
   for (const auto& [node, news] : theirs->nodes) {
     const auto [found, is_new] = mine->nodes.emplace(node, news);

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <optional>
 
 #include "base/codec.hpp"
 #include "dsm/diff.hpp"
@@ -23,16 +24,22 @@ namespace grapnel::dsm {
 
 // The diffs of one release. On the heap and not the stack: late acknowledgements still find it where a wait fails.
 struct Heap::Flush {
-  std::vector<Bytes> messages;              ///< by home: the one that is filled
-  std::vector<std::unique_ptr<Bytes>> left; ///< under way; they stay until the homes have answered
-  std::size_t pending = 0;                  ///< acknowledgements
-  bool refused = false;
+  struct Home {
+    Flush* flush = nullptr;
+    Bytes message;  ///< the one that is filled
+  };
+  std::vector<Home> homes;                   ///< by node
+  std::vector<std::unique_ptr<Bytes>> left;  ///< under way; they stay until the homes have answered
+  std::size_t pending = 0;                   ///< acknowledgements
+  std::optional<std::size_t> refused;        ///< by this node
 
-  explicit Flush(std::size_t nodes) : messages(nodes) {}
+  explicit Flush(std::size_t nodes) : homes(nodes) {
+    for (Home& home : homes) home.flush = this;
+  }
   static void answered(void* context, const progress::Reply& reply) {
-    auto& self = *static_cast<Flush*>(context);
-    --self.pending;
-    self.refused |= reply.code != progress::ReplyCode::answer;
+    auto& self = *static_cast<Home*>(context);
+    --self.flush->pending;
+    if (reply.code != progress::ReplyCode::answer) self.flush->refused = index(reply.node);
   }
 };
 
@@ -98,7 +105,7 @@ Status Heap::flush(const std::vector<std::size_t>& cached) {
     flushed = add_diff(*flush, cached[taken]);
   }
   for (std::size_t home = 0; home < memory_.node_count() && flushed.ok(); ++home) {
-    if (!flush->messages[home].empty()) flushed = send_diffs(*flush, home, true);
+    if (!flush->homes[home].message.empty()) flushed = send_diffs(*flush, home, true);
   }
   const auto give_back = [&] {
     for (std::size_t i = 0; i < taken; ++i) memory_.words(cached[i]).give_back(core_.host);
@@ -110,16 +117,14 @@ Status Heap::flush(const std::vector<std::size_t>& cached) {
     flushed = core_.client->wait_until([&] { return flush->pending == 0; });
   }
   if (!planted(Bug::fetch_beside_flush)) give_back();
-  if (flushed.ok() && flush->refused) {
-    flushed = Status(Code::refused, "a home does not take the diffs of its pages: memory or messages are corrupt");
-  }
+  if (flush->refused) disbelieve(fmt::format("node {} does not take the diffs of its pages", *flush->refused));
   if (flush->pending > 0) static_cast<void>(flush.release());  // its answers may still come
   return flushed;
 }
 
 Status Heap::add_diff(Flush& flush, std::size_t page) {
   const std::size_t home = memory_.words(page).home.load(std::memory_order_relaxed) - 1;
-  Bytes& message = flush.messages[home];
+  Bytes& message = flush.homes[home].message;
   if (message.size() + sizeof(DiffHeader) + kMostDiffBytes > kMostDiffsBytes) {
     GRAPNEL_TRY(send_diffs(flush, home, false));
   }
@@ -141,12 +146,12 @@ Status Heap::add_diff(Flush& flush, std::size_t page) {
 
 // The last message of a home asks for its acknowledgement, which stands for all: a home takes them in order.
 Status Heap::send_diffs(Flush& flush, std::size_t home, bool is_last) {
-  flush.left.push_back(std::make_unique<Bytes>(std::exchange(flush.messages[home], {})));
+  flush.left.push_back(std::make_unique<Bytes>(std::exchange(flush.homes[home].message, {})));
   progress::OutgoingRequest order;
   order.handler = handler(Call::diffs);
   order.payload = *flush.left.back();
   if (is_last) {
-    order.on_reply = {Flush::answered, &flush};
+    order.on_reply = {Flush::answered, &flush.homes[home]};
     ++flush.pending;
   }
   counts_.diff_messages.add(1);

@@ -26,12 +26,12 @@ Bytes Heap::grant() const {
   return payload;
 }
 
-Status Heap::acquire_with(ByteView payload) {
+Status Heap::acquire_with(int number, ByteView payload) {
   if (!payload.empty()) {
     const auto from = static_cast<std::size_t>(payload[0]);
     const auto grant = decode_grant(payload.subspan(1), memory_.node_count(), memory_.page_count());
     if (!grant || from >= memory_.node_count()) {
-      return Status(Code::refused, "a lock of the shared heap brings what no holder of this version leaves");
+      disbelieve(fmt::format("the last holder of lock {} left what is no grant", number));
     }
     GRAPNEL_TRY(learn(*grant, from));
   }
@@ -44,7 +44,7 @@ Status Heap::lock(int number) {
   if (one_node()) return parts_.locks->acquire(lock_index(number), lock_home(number));
   Bytes payload;
   GRAPNEL_TRY(parts_.locks->acquire(lock_index(number), lock_home(number), {}, &payload));
-  return acquire_with(payload);
+  return acquire_with(number, payload);
 }
 
 Result<bool> Heap::try_lock(int number) {
@@ -54,7 +54,7 @@ Result<bool> Heap::try_lock(int number) {
                            parts_.locks->attempt(lock_index(number), lock_home(number), {}, &payload));
   if (!got) return false;
   counts_.locks.add(1);
-  if (!one_node()) GRAPNEL_TRY(acquire_with(payload));
+  if (!one_node()) GRAPNEL_TRY(acquire_with(number, payload));
   return true;
 }
 
@@ -76,7 +76,7 @@ Status Heap::barrier(int number) {
   const Bytes mine = encode({index(core_.launch.rank()), static_cast<std::uint32_t>(number)}, me_, news);
   GRAPNEL_TRY(barriers_.run(core_.world, {parts_.combine, mine}));
   const auto meeting = decode_meeting(barriers_.joined(core_.world), memory_.node_count(), memory_.page_count());
-  if (!meeting) return Status(Code::refused, "a barrier of the shared heap brings what no rank of this version gives");
+  if (!meeting) disbelieve("a rank brings to a barrier what is no news of its node");
   GRAPNEL_TRY(check_numbers(*meeting));
   if (one_node()) return {};
   GRAPNEL_TRY(take_node_step(*meeting));

@@ -106,5 +106,17 @@ TEST(Notices, ABarriersPayloadStaysShortEnough) {
   EXPECT_FALSE(std::all_of(meeting->nodes.begin(), meeting->nodes.end(), [](const auto& n) { return n.second.complete; }));
 }
 
+TEST(Notices, ABarrierWithAPayloadThatIsNoneIsNone) {
+  const Bytes good = encode({0, 0}, 0, NodeNews());
+  Bytes bad(5, std::byte{0});
+  Bytes joined = good;
+  join_meetings(joined, bad);
+  EXPECT_FALSE(decode_meeting(joined, 1, kPages));
+  join_meetings(joined, good);
+  EXPECT_FALSE(decode_meeting(joined, 1, kPages));
+  join_meetings(bad, good);
+  EXPECT_FALSE(decode_meeting(bad, 1, kPages));
+}
+
 }  // namespace
 }  // namespace grapnel::dsm

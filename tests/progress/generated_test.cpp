@@ -48,6 +48,7 @@ struct Party {
   Runtime& g;
   LockSet locks;
   Group pair;  ///< of rank 0 and the attacker
+  SharedHeap heap;
   Memory words, ground;
   int me, attacker;
   std::uint64_t under_lock = 0;  ///< times that this rank held the counted lock
@@ -81,7 +82,7 @@ void work_rightly(Party& p, std::uint64_t round) {
 }
 
 // What the generator's recordings are made of: correct messages to the attacker's node, whose answers may be anything.
-void visit_attacker(Party& p) {
+void visit_attacker(Party& p, std::uint64_t round) {
   Runtime& g = p.g;
   const Rank to{p.attacker};
   auto* there = static_cast<std::byte*>(p.ground.on(to)) + 256 * p.me;
@@ -102,6 +103,12 @@ void visit_attacker(Party& p) {
   static_cast<void>(g.put_and_signal(some, rows, there, rows, there + 8, 1, to));
   static_cast<void>(g.notify(to));
   if (p.locks.lock_for(1, to, kPatience_ns).ok()) static_cast<void>(p.locks.unlock(1, to));
+  // Pages of the shared heap, at home with this rank's node or another, and its memory.
+  auto* const page = static_cast<int*>(p.heap.base()) + 1024 * (p.me + 3 * (round % 7));
+  p.heap.store(page, p.heap.load(page) + 1);
+  static_cast<void>(p.heap.lock(p.me));
+  static_cast<void>(p.heap.unlock(p.me));
+  if (const auto block = p.heap.allocate(5000); block.ok()) static_cast<void>(p.heap.free(*block));
 }
 
 // The turn of this rank's server, with which its handlers may be changed.
@@ -222,8 +229,11 @@ void take_part(Runtime& g, const Plan& plan, std::uint64_t seed, LockKind kind, 
   auto gap = g.allocate(32 * base::kMiB);
   auto words = g.allocate(4096);
   auto locks = g.create_lock_set(2, {.kind = kind});
-  for (const Status& made : {ground.status(), gap.status(), words.status(), locks.status()}) ASSERT_OK(made);
-  Party p{g, *locks, {}, *words, *ground, static_cast<int>(index(g.rank())), attacker};
+  auto heap = g.open_shared_heap({.bytes = base::kMiB, .locks = g.size()});
+  for (const Status& made : {ground.status(), gap.status(), words.status(), locks.status(), heap.status()}) {
+    ASSERT_OK(made);
+  }
+  Party p{g, *locks, {}, *heap, *words, *ground, static_cast<int>(index(g.rank())), attacker};
   const bool in_pair = p.me == 0 || p.is_attacker();
   if (in_pair) {
     const auto pair = g.make_group(std::vector{Rank{0}, Rank{attacker}});
@@ -246,7 +256,7 @@ void take_part(Runtime& g, const Plan& plan, std::uint64_t seed, LockKind kind, 
       if (round > 0) attack(p, forger, *generator, tally);
     } else {
       work_rightly(p, round);
-      visit_attacker(p);
+      visit_attacker(p, round);
     }
     if (in_pair) static_cast<void>(g.barrier(p.pair));
     static_cast<void>(g.allgather(g.world(), base::bytes_of(round)));  // so that letters are recorded
