@@ -9,6 +9,7 @@
 #include "base/misspelt.hpp"
 #include "launch/launch.hpp"
 #include "os/host.hpp"
+#include "os/page_trap.hpp"
 #include "output.hpp"
 #include "runtime/services.hpp"
 
@@ -52,6 +53,15 @@ Result<Section> node_section(const base::Config& config) {
   }
   GRAPNEL_TRY((*launch)->finalize());
   return section;
+}
+
+// What GRAPNEL_DSM_TRAP=auto takes here, and why not the other.
+Section heap_section() {
+  const Status uffd = os::try_uffd();
+  return {"shared heap",
+          {{"what", "value"},
+           {"trap (auto)", uffd.ok() ? "uffd" : "mprotect"},
+           {"why not uffd", uffd.ok() ? "-" : uffd.message()}}};
 }
 
 Section settings_section(const base::Config& config) {
@@ -131,6 +141,7 @@ int info(bool json) {
     complain("grapnel info", "no node map: " + nodes.status().message());
     exit_code = 1;
   }
+  sections.push_back(heap_section());
   sections.push_back(settings_section(*config));
   std::string text;
   if (json) {
