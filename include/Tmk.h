@@ -10,8 +10,8 @@
  *   ...
  *   Tmk_exit(0);
  *
- * Started by `grapnel run`, mpirun or srun; link with -ltmk, and -lgrapnel. docs/tmk.md has what differs from the original.
- * Errors: a call that cannot do what it is for ends the job with a message.
+ * Started by `grapnel run`, mpirun or srun; link with -ltmk, and -lgrapnel. docs/tmk.md has what differs from the
+ * original. Errors: a call that cannot do what it is for ends the job with a message.
  * Threads: one thread of a process calls; others may load and store.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef GRAPNEL_TMK_H
@@ -34,7 +34,7 @@ extern unsigned Tmk_nprocs;
 
 /* Collective, before any other call. Arguments are the program's: nothing is taken from them. */
 void Tmk_startup(int argc, char** argv);
-/* Collective with status 0: returns to the system when all processes have called it. Another status ends the job with it. */
+/* Collective with status 0: the process ends when all processes have called it. Another status ends the job with it. */
 void Tmk_exit(int status) __attribute__((noreturn));
 
 /* Shared memory, zero where it was never used; one process calls. Null where there is no room. */

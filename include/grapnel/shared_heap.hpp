@@ -14,7 +14,8 @@
 // Cost: ranks of one node share its copy of a page: no messages, and in a job of one node no faults. Else docs/dsm.md.
 // Errors: those of the calls; where a load or a store cannot be served (no memory, a rank died), the job ends with a
 //   message.
-// Not with: system calls that get an address of the heap, unless `touch` came before (they answer EFAULT); local buffers
+// Not with: system calls that get an address of the heap, unless `touch` came before (they answer EFAULT); local
+// buffers
 //   of Runtime's calls to other nodes (invalid_argument); a child of fork, which has no heap.
 // Threads: any may load, store, allocate, free and touch; a rank's locks and barriers from one thread at a time.
 // Source: treadmarks-on-gm; docs/dsm.md.
@@ -27,6 +28,7 @@
 #include <type_traits>
 
 #include "grapnel/export.hpp"
+#include "grapnel/heap_options.hpp"
 #include "grapnel/status.hpp"
 #include "grapnel/types.hpp"
 
@@ -35,29 +37,6 @@ namespace grapnel {
 namespace dsm {
 class Heap;
 }
-
-/// How a shared heap is made; alike in all ranks.
-struct SharedHeapOptions {
-  std::size_t bytes = 0;  ///< its length; 0: GRAPNEL_DSM_HEAP_BYTES. Rounded up to 1 MiB
-  int locks = 0;          ///< how many; 0: GRAPNEL_DSM_LOCKS
-};
-
-/// What one rank did with the heap so far.
-struct SharedHeapCounts {
-  std::uint64_t faults = 0;           ///< accesses that were not served by a mapped page
-  std::uint64_t fetches = 0;          ///< messages that asked a home for pages
-  std::uint64_t fetched_pages = 0;    ///< that they brought
-  std::uint64_t home_questions = 0;   ///< messages that asked the directory for homes
-  std::uint64_t notice_questions = 0; ///< messages that asked a node for write notices
-  std::uint64_t mapped_ahead = 0;     ///< valid pages that were mapped beside the one that faulted
-  std::uint64_t written_pages = 0;    ///< pages that releases found written
-  std::uint64_t diffs = 0;            ///< that were sent
-  std::uint64_t diff_messages = 0;    ///< in so many messages
-  std::uint64_t diff_bytes = 0;       ///< of so many bytes
-  std::uint64_t intervals = 0;        ///< releases that named pages
-  std::uint64_t unmapped_pages = 0;   ///< by acquires
-  std::uint64_t locks = 0, barriers = 0;
-};
 
 class GRAPNEL_API SharedHeap {
  public:
@@ -74,7 +53,8 @@ class GRAPNEL_API SharedHeap {
   /// invalid_argument (0 bytes), no_memory, peer_dead. Cost: a round trip to node 0 for whole pages; small blocks come
   /// from 64 KiB of the rank's own.
   Result<void*> allocate(std::size_t bytes);
-  /// By any rank, once. No rank may use the block any more. Errors: invalid_argument (no block begins there), peer_dead.
+  /// By any rank, once. No rank may use the block any more. Errors: invalid_argument (no block begins there),
+  /// peer_dead.
   Status free(void* address);
 
   /// Waits for the lock; what its last holder wrote, and whatever that one had seen, is seen. Errors: invalid_argument

@@ -5,9 +5,9 @@
 //   3. unmap     of this rank, what has become stale, by its own place in the node's log: always, since another rank of
 //                the node may have done 1 and 2
 //
-// What a rank wrote to a page is known to its mapping, and goes with it. So a page that is unmapped is compared with its
-// twin; it is carried to the next release where they differ, or where another rank flushes it at this moment: its bytes
-// have then left the page for the twin, and the home may not have them yet.
+// What a rank wrote to a page is known to its mapping, and goes with it. So a page that is unmapped is compared with
+// its twin; it is carried to the next release where they differ, or where another rank flushes it at this moment: its
+// bytes have then left the page for the twin, and the home may not have them yet.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -53,7 +53,7 @@ struct Heap::Question {
 };
 
 Status Heap::learn(const Grant& grant, std::size_t from) {
-  if (planted(Bug::own_place_skipped)) stale_cursor_ = memory_.node().stale_end.load(std::memory_order_relaxed);
+  if (planted(Bug::own_place_skipped)) stale_cursor_ = memory_.node().stale.end.load(std::memory_order_relaxed);
   std::vector<News> news;
   for (std::size_t node = 0; node < grant.clock.size(); ++node) {
     if (node == me_ || grant.clock[node] <= log_.known(node)) continue;
@@ -126,7 +126,9 @@ Status Heap::ask_for_notices(std::vector<News>& news) {
       counts_.notice_questions.add(1);
       asked = core_.client->send(NodeId{static_cast<int>(news[i].node)}, order).status();
     }
-    const auto all_done = [&] { return std::all_of(questions.begin(), questions.end(), [](const auto& q) { return q->done; }); };
+    const auto all_done = [&] {
+      return std::all_of(questions.begin(), questions.end(), [](const auto& q) { return q->done; });
+    };
     if (asked.ok()) asked = core_.client->wait_until(all_done);
     for (std::size_t i = 0; i < news.size() && asked.ok(); ++i) {
       Question& question = *questions[i];
@@ -168,8 +170,7 @@ Status Heap::unmap_stale() {
     const bool written = !planted(Bug::dirt_forgotten) && differs(memory_.page(page), memory_.twin(page));
     // After the comparison: a flush that made them equal holds the page until its home has acknowledged it.
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    const bool flushed =
-        !planted(Bug::busy_not_asked) && memory_.words(page).busy.load(std::memory_order_acquire) != 0;
+    const bool flushed = !planted(Bug::busy_not_asked) && memory_.words(page).busy.load(std::memory_order_acquire) != 0;
     if (written || flushed) carry_.add(page);
   }
   return {};

@@ -6,8 +6,8 @@
 //
 // A page is at most kMostDiffBytes: 17 bytes where one byte changed, 4,616 where all did.
 //
-// Pages are written by programs while they are compared. So each place is loaded once (invariant 4 of docs/dsm.md): what
-// was compared is what is sent and what becomes the twin. And only bytes that differ are written to a page: its
+// Pages are written by programs while they are compared. So each place is loaded once (invariant 4 of docs/dsm.md):
+// what was compared is what is sent and what becomes the twin. And only bytes that differ are written to a page: its
 // neighbours may be another rank's.
 //
 // Source: treadmarks-on-gm, section 2.3; merge by comparison with the twin: R. Stets et al., "Cashmere-2L", SOSP 1997.
@@ -38,7 +38,8 @@ bool differs(const std::byte* page, const std::byte* twin);
 /// written then.
 bool apply_diff(std::byte* page, ByteView diff);
 
-/// A home's answer into a copy: where it differs from the twin, into page and twin; nothing else of the page is written.
+/// A home's answer into a copy: where it differs from the twin, into page and twin; nothing else of the page is
+/// written.
 void merge(std::byte* page, std::byte* twin, const std::byte* answer);
 
 /// A page as it is at some moment, line by line.

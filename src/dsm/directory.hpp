@@ -1,7 +1,7 @@
 // Which node keeps a page. Its entry is at one node, by its number: runs of 512 pages go around the nodes.
 //
-// With first_touch the first node to ask becomes the home; with block and round_robin the entry is computed, and no node
-// is asked.
+// With first_touch the first node to ask becomes the home; with block and round_robin the entry is computed, and no
+// node is asked.
 //
 // Threads: any, of any rank of the node that has the entries, and its server.
 // SPDX-License-Identifier: Apache-2.0

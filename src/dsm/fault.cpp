@@ -24,8 +24,8 @@ void Heap::on_fault(void* heap, std::uintptr_t address, os::Access access) {
 }
 
 void Heap::give_up(std::size_t page, const Status& why) {
-  core_.launch.abort(1, fmt::format("an access to page {} of the shared heap cannot be served: {}", page,
-                                    why.to_string()));
+  core_.launch.abort(
+      1, fmt::format("an access to page {} of the shared heap cannot be served: {}", page, why.to_string()));
   std::abort();
 }
 
@@ -58,7 +58,7 @@ Status Heap::map_home_page(std::size_t page, bool writes) {
   GRAPNEL_TRY(memory_.use_page(page));
   const base::MutexLock lock(mapping_);
   const bool tracked = memory_.words(page).is_tracked();
-  GRAPNEL_TRY(trap_->map({page, 1}, tracked && !writes));
+  GRAPNEL_TRY(trap_->map({page, 1}, tracked && !writes && !mapped_.has(page)));
   mapped_.add(page);
   if (tracked) watched_.add(page);
   return {};
@@ -67,8 +67,9 @@ Status Heap::map_home_page(std::size_t page, bool writes) {
 Result<bool> Heap::map_valid_page(std::size_t page, bool writes) {
   const base::MutexLock lock(mapping_);
   if (!memory_.words(page).is_valid()) return false;
-  // A write would be noticed once more: it counts as written from the start.
-  GRAPNEL_TRY(trap_->map({page, 1}, !writes));
+  // A write would be noticed once more: it counts as written from the start. So does a page that was mapped: the kernel
+  // has dropped its entry, and with it whether the rank wrote it.
+  GRAPNEL_TRY(trap_->map({page, 1}, !writes && !mapped_.has(page)));
   mapped_.add(page);
   watched_.add(page);
   used_.add(page);
@@ -96,8 +97,9 @@ Status Heap::map_ahead(std::size_t page) {
 Status Heap::touch(const void* address, std::size_t bytes, bool writes) {
   const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(address) - base();
   if (offset >= memory_.bytes() || bytes > memory_.bytes() - offset) {
-    return Status(Code::invalid_argument, fmt::format("touch: [{}, +{}) is not in the shared heap, which is [{:#x}, +{})",
-                                                      address, bytes, base(), memory_.bytes()));
+    return Status(Code::invalid_argument,
+                  fmt::format("touch: [{}, +{}) is not in the shared heap, which is [{:#x}, +{})", address, bytes,
+                              base(), memory_.bytes()));
   }
   if (one_node() || bytes == 0) return {};
   for (std::size_t page = offset / os::kPageBytes; page <= (offset + bytes - 1) / os::kPageBytes; ++page) {

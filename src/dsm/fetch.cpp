@@ -1,7 +1,7 @@
 // The way of a miss: who keeps the page, and its content from there.
 //
-// A page is fetched while its `busy` is held, over the whole round trip: a fetch that was sent while a flush of the same
-// page is under way could bring the home's older bytes, where the twin already has the new ones.
+// A page is fetched while its `busy` is held, over the whole round trip: a fetch that was sent while a flush of the
+// same page is under way could bring the home's older bytes, where the twin already has the new ones.
 //
 // Ahead of a miss, where their `busy` is free at once, from the same home: for a stale page the stale ones behind it
 // that this rank used, too; for an absent one, the absent ones behind it, 1, 2, 4 … while misses follow each other.
@@ -28,8 +28,8 @@ struct Heap::Fetch {
   static void answered(void* context, const progress::Reply& reply) {
     auto& self = *static_cast<Fetch*>(context);
     self.done = true;
-    self.refused = reply.code != progress::ReplyCode::answer ||
-                   reply.payload.size() != self.body.count * os::kPageBytes;
+    self.refused =
+        reply.code != progress::ReplyCode::answer || reply.payload.size() != self.body.count * os::kPageBytes;
     if (self.refused) return;
     for (std::size_t i = 0; i < self.body.count; ++i) self.take(i, reply.payload.data() + i * os::kPageBytes);
   }
@@ -96,7 +96,8 @@ Status Heap::find_home(std::size_t page) {
   }
   const std::size_t block = page / kHomesTold * kHomesTold;
   for (std::size_t i = 0; i < kHomesTold && block + i < memory_.page_count(); ++i) {
-    if (homes->reply.homes[i] != 0) memory_.words(block + i).home.store(homes->reply.homes[i], std::memory_order_release);
+    if (homes->reply.homes[i] != 0)
+      memory_.words(block + i).home.store(homes->reply.homes[i], std::memory_order_release);
   }
   return {};
 }

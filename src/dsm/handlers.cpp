@@ -26,7 +26,8 @@ Outcome answer_notices(const NodeLog& log, Request& request) {
   const NodeLog::Answer answer = log.notices_since(body.since, body.from_page, kMostRunsTold);
   auto runs = std::make_unique<Bytes>(answer.runs.size() * sizeof(PageRun));
   for (std::size_t i = 0; i < answer.runs.size(); ++i) {
-    const PageRun run{static_cast<std::uint32_t>(answer.runs[i].first), static_cast<std::uint32_t>(answer.runs[i].count)};
+    const PageRun run{static_cast<std::uint32_t>(answer.runs[i].first),
+                      static_cast<std::uint32_t>(answer.runs[i].count)};
     std::memcpy(runs->data() + i * sizeof run, &run, sizeof run);
   }
   const NoticesReply reply{answer.latest, answer.next_page};
@@ -50,14 +51,16 @@ Handlers::Handlers(core::Core& core, progress::HandlerId first) : core_(core) {
         const auto body = request.body_as<HomesBody>();
         if (body.page >= heap.memory.page_count()) return Outcome::refused;
         const NodeId node = self.core_.launch.nodes().node_of[index(request.origin)];
-        const HomesReply reply = heap.directory.look(body.page, std::min<std::size_t>(body.claim, kHomesTold), index(node));
+        const HomesReply reply =
+            heap.directory.look(body.page, std::min<std::size_t>(body.claim, kHomesTold), index(node));
         request.answer(base::bytes_of(reply), {});
         return Outcome::done;
       });
   add(table, first, Call::memory, "question for pages of the shared heap", sizeof(MemoryBody), sizeof(MemoryBody), true,
       [](Handlers&, Served& heap, Request& request) {
         const auto body = request.body_as<MemoryBody>();
-        const auto answer = body.pages > 0 ? heap.allocator.try_allocate(body.pages) : heap.allocator.try_free(body.page);
+        const auto answer =
+            body.pages > 0 ? heap.allocator.try_allocate(body.pages) : heap.allocator.try_free(body.page);
         if (!answer) return Outcome::retry;
         request.answer(base::bytes_of(*answer), {});
         return Outcome::done;
@@ -78,8 +81,8 @@ void Handlers::open(const HeapMemory& memory, HomeChoice homes) {
   open_.store(served_.get(), std::memory_order_release);  // pairs with the handlers' look
 }
 
-// First all marks, then a full fence, then the looks: a rank that has written fences and then looks for marks, so either
-// the copy has its write or the rank sees the mark (invariant 8 of docs/dsm.md).
+// First all marks, then a full fence, then the looks: a rank that has written fences and then looks for marks, so
+// either the copy has its write or the rank sees the mark (invariant 8 of docs/dsm.md).
 Outcome Handlers::fetch(Served& heap, Request& request) {
   const auto body = request.body_as<FetchBody>();
   if (body.count == 0 || body.count > kMostFetched) return Outcome::refused;

@@ -1,7 +1,7 @@
 // The server's side of the shared heap: what other nodes ask of this node's pages and words.
 //
-// It touches the alias only, never waits, and sends nothing. A request that is out of the heap's bounds, or comes before
-// the heap is open, is refused and changes nothing.
+// It touches the alias only, never waits, and sends nothing. A request that is out of the heap's bounds, or comes
+// before the heap is open, is refused and changes nothing.
 //
 // Threads: the server's, and `open` from the thread that opens the heap.
 // SPDX-License-Identifier: Apache-2.0

@@ -1,9 +1,9 @@
 // One rank's engine of the shared heap: home-based lazy release consistency with multiple writers.
 //
-//   fault     map what is valid here; else fetch it from its home first                              fault.cpp, fetch.cpp
-//   release   what was written goes to its homes as diffs; then an interval names the pages          release.cpp
-//   acquire   intervals that came along, or are asked for, make pages stale; stale ones are unmapped acquire.cpp
-//   locks and barriers are those of `locks` and `sync`: what they carry is intervals                 synchronize.cpp
+//   fault.cpp, fetch.cpp   a fault maps what is valid here; else it is fetched from its home first
+//   release.cpp            what was written goes to its homes as diffs; then an interval names the pages
+//   acquire.cpp            intervals that come along, or are asked for, make pages stale, which are unmapped
+//   synchronize.cpp        locks and barriers are those of `locks` and `sync`: what they carry is intervals
 //
 // The invariants, with the tests that hold them, are in docs/dsm.md.
 //
@@ -29,11 +29,11 @@
 #include "dsm/page_set.hpp"
 #include "dsm/settings.hpp"
 #include "dsm/small_blocks.hpp"
-#include "grapnel/shared_heap.hpp"
+#include "grapnel/heap_options.hpp"
 #include "locks/lock_set.hpp"
 #include "os/fault_handler.hpp"
 #include "os/page_trap.hpp"
-#include "os/sim/software_trap.hpp"
+#include "os/software_trap.hpp"
 #include "sync/barrier.hpp"
 
 namespace grapnel::dsm {
@@ -120,11 +120,12 @@ class Heap {
 
   // release.cpp
   struct Flush;
+  class Taken;
   /// What this rank wrote is at its homes, and an interval names it. Errors: peer_dead.
   Status release_writes();
   Status collect_written(std::vector<std::size_t>& cached, std::vector<std::size_t>& at_home);
   void watch_what_was_served();
-  Status flush(const std::vector<std::size_t>& cached);
+  Status flush(const std::vector<std::size_t>& cached, Taken& taken);
   Status add_diff(Flush& flush, std::size_t page);
   Status send_diffs(Flush& flush, std::size_t home, bool is_last);
 

@@ -60,8 +60,7 @@ Result<HeapMemory> HeapMemory::allocate(core::Core& core, std::size_t bytes) {
   const std::size_t word_bytes = heap.lay_out(0);
   GRAPNEL_ASSIGN_OR_RETURN(heap.pages_, allocate_in_leaders(core, bytes, segment::Taking::on_use));
   GRAPNEL_ASSIGN_OR_RETURN(heap.twins_, allocate_in_leaders(core, bytes, segment::Taking::on_use));
-  GRAPNEL_ASSIGN_OR_RETURN(const auto words,
-                           allocate_in_leaders(core, word_bytes, segment::Taking::at_once));
+  GRAPNEL_ASSIGN_OR_RETURN(const auto words, allocate_in_leaders(core, word_bytes, segment::Taking::at_once));
   heap.lay_out(reinterpret_cast<std::uintptr_t>(words));
   return heap;
 }
@@ -79,8 +78,8 @@ Status HeapMemory::use(os::Word* extents, std::byte* memory, std::size_t number)
 Status HeapMemory::take(os::Word& extent, std::byte* begin) {
   const Status taken = segments_->take(begin, kExtentBytes);
   if (!taken.ok()) {
-    return Status(taken.code(), fmt::format("memory for {} KiB of the shared heap: {}", kExtentBytes / base::kKiB,
-                                            taken.message()));
+    return Status(taken.code(),
+                  fmt::format("memory for {} KiB of the shared heap: {}", kExtentBytes / base::kKiB, taken.message()));
   }
   extent.store(kTaken, std::memory_order_release);
   waiting_->host().wake(extent);

@@ -27,14 +27,35 @@
 
 namespace grapnel::dsm {
 
+/// The ends of a ring: the entries ever written, and those that are being written, too. `begun` is stored before the first
+/// new entry, `end` after the last: a reader that finds `begun` no more than a ring beyond what it has read has read what
+/// was written there.
+struct LogEnds {
+  std::atomic<std::uint64_t> end, begun;
+
+  /// By one thread at a time. Returns where the entries go.
+  std::uint64_t begin_writing(std::uint64_t count) {
+    const std::uint64_t at = end.load(std::memory_order_relaxed);
+    begun.store(at + count, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_release);  // pairs with the fence in `is_whole`
+    return at;
+  }
+  void end_writing(std::uint64_t at) { end.store(at, std::memory_order_release); }
+  /// After entries from `first` on were read: none of them was written over meanwhile.
+  bool is_whole(std::uint64_t first, std::uint64_t entries) const {
+    std::atomic_thread_fence(std::memory_order_acquire);
+    return begun.load(std::memory_order_relaxed) - first <= entries;
+  }
+};
+
 /// What the ranks of a node share beside the words of pages. All zero at first.
 struct NodeWords {
-  os::Word mutex;       ///< of the clock and the logs (node_log.hpp)
-  os::Word step_begun;  ///< barriers of the heap whose step a rank of the node has begun
-  os::Word step_done;   ///< … and ended
-  os::Word memory_mutex;  ///< node 0's: of the table of allocated pages (page_allocator.hpp)
+  os::Word mutex;                     ///< of the clock and the logs (node_log.hpp)
+  os::Word step_begun;                ///< barriers of the heap whose step a rank of the node has begun
+  os::Word step_done;                 ///< … and ended
+  os::Word memory_mutex;              ///< node 0's: of the table of allocated pages (page_allocator.hpp)
   std::atomic<std::uint64_t> serves;  ///< pages that the server was asked for
-  std::atomic<std::uint64_t> stale_end, served_end, notice_end;  ///< entries ever written to each log
+  LogEnds stale, served, notices;
 };
 
 /// An interval of this node and a run of pages that it names.

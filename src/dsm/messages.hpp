@@ -56,7 +56,8 @@ inline constexpr std::size_t kMostRunsTold = 4096;
 inline constexpr std::size_t kHomesTold = 16;
 struct HomesBody {
   std::uint32_t page = 0;
-  std::uint32_t claim = 0;  ///< so many pages from there on, within the block, become the asker's where they have no home
+  std::uint32_t claim =
+      0;  ///< so many pages from there on, within the block, become the asker's where they have no home
 };
 struct HomesReply {
   std::array<std::uint32_t, kHomesTold> homes{};  ///< 1 + the node; 0: none yet

@@ -28,38 +28,44 @@ Result<Interval> NodeLog::make_interval(const std::vector<std::size_t>& cached, 
   const auto held = mutex_.lock();
   if (!held) return held.status();
   const std::uint64_t serves = memory_.node().serves.load(std::memory_order_relaxed);
-  std::vector<std::size_t> named = cached;
-  for (const std::size_t page : at_home) (memory_.words(page).is_tracked() ? named : untracked).push_back(page);
+  std::vector<std::size_t> named = cached, tracked;
+  for (const std::size_t page : at_home) (memory_.words(page).is_tracked() ? tracked : untracked).push_back(page);
+  named.insert(named.end(), tracked.begin(), tracked.end());
   if (named.empty()) return Interval{};
   std::sort(named.begin(), named.end());
   Interval interval{known(me_) + 1, runs_of(named)};
   // First what it names, then its number: a reader that sees the number finds all of it.
   for (const std::size_t page : named) memory_.words(page).last.store(interval.number, std::memory_order_relaxed);
-  for (const std::size_t page : at_home) {
-    PageWords& words = memory_.words(page);
-    const std::uint64_t until = planted(Bug::named_for_ever) ? UINT64_MAX : serves;
-    if (words.is_tracked()) words.named.store(until, std::memory_order_relaxed);
-  }
   add_notices(interval);
   memory_.clock(me_).store(interval.number, std::memory_order_release);
+  // After the clock: a rank that finds such a page untracked gives the interval on with its next grant. A serve since
+  // `serves` was read has a higher count, so its page stays tracked.
+  const std::uint64_t until = planted(Bug::named_for_ever) ? UINT64_MAX : serves;
+  for (const std::size_t page : tracked) memory_.words(page).named.store(until, std::memory_order_release);
   return interval;
 }
 
 void NodeLog::add_notices(const Interval& interval) {
-  std::uint64_t at = memory_.node().notice_end.load(std::memory_order_relaxed);
+  LogEnds& ends = memory_.node().notices;
+  std::uint64_t at = ends.begin_writing(interval.runs.size());
   for (const os::Pages& run : interval.runs) {
     NoticeEntry& entry = memory_.notice_entry(at++);
     entry.interval.store(interval.number, std::memory_order_relaxed);
     entry.pages.store(pack(run), std::memory_order_relaxed);
   }
-  memory_.node().notice_end.store(at, std::memory_order_release);
+  ends.end_writing(at);
 }
 
 Status NodeLog::apply(std::size_t node, const std::vector<Interval>& intervals, std::uint64_t latest) {
   const auto held = mutex_.lock();
   if (!held) return held.status();
   const std::uint64_t before = known(node);
-  std::uint64_t at = memory_.node().stale_end.load(std::memory_order_relaxed);
+  std::uint64_t count = 0;
+  for (const Interval& interval : intervals) {
+    for (const os::Pages& run : interval.runs) count += run.count;
+  }
+  LogEnds& ends = memory_.node().stale;
+  std::uint64_t at = ends.begin_writing(count);
   for (const Interval& interval : intervals) {
     if (interval.number <= before) continue;
     for (const os::Pages& run : interval.runs) {
@@ -71,26 +77,27 @@ Status NodeLog::apply(std::size_t node, const std::vector<Interval>& intervals, 
       }
     }
   }
-  memory_.node().stale_end.store(at, std::memory_order_release);
+  ends.end_writing(at);
   memory_.clock(node).store(std::max(before, latest), std::memory_order_release);
   return {};
 }
 
-// Another rank may write over the oldest entries meanwhile: half the ring is looked at, at most.
 std::vector<Interval> NodeLog::newest(std::size_t most) const {
   std::vector<Interval> intervals;
   const std::uint64_t latest = known(me_);
-  const std::uint64_t end = memory_.node().notice_end.load(std::memory_order_acquire);
-  const std::uint64_t runs = std::min<std::uint64_t>({end, most, HeapMemory::kLogEntries / 2});
-  for (std::uint64_t at = end; at > end - runs; --at) {
+  const LogEnds& ends = memory_.node().notices;
+  const std::uint64_t end = ends.end.load(std::memory_order_acquire);
+  const std::uint64_t first = end - std::min<std::uint64_t>(end, most);
+  for (std::uint64_t at = end; at > first; --at) {
     const NoticeEntry& entry = memory_.notice_entry(at - 1);
     const std::uint64_t number = entry.interval.load(std::memory_order_relaxed);
     if (number > latest) continue;
     if (intervals.empty() || intervals.back().number != number) intervals.push_back({number, {}});
     intervals.back().runs.push_back(unpack(entry.pages.load(std::memory_order_relaxed)));
   }
-  // The oldest one may not be whole.
-  if (runs < end && !intervals.empty()) intervals.pop_back();
+  if (!ends.is_whole(first, HeapMemory::kLogEntries)) return {};
+  // The oldest one may not be all here.
+  if (first > 0 && !intervals.empty()) intervals.pop_back();
   for (Interval& interval : intervals) std::reverse(interval.runs.begin(), interval.runs.end());
   return intervals;
 }
@@ -99,23 +106,23 @@ void NodeLog::count_serve(std::size_t page) {
   NodeWords& node = memory_.node();
   const std::uint64_t count = node.serves.fetch_add(1, std::memory_order_relaxed) + 1;
   memory_.words(page).served.store(count, std::memory_order_relaxed);
-  const std::uint64_t at = node.served_end.load(std::memory_order_relaxed);
+  const std::uint64_t at = node.served.begin_writing(1);
   memory_.served_entry(at).store(static_cast<std::uint32_t>(page), std::memory_order_relaxed);
-  node.served_end.store(at + 1, std::memory_order_release);
+  node.served.end_writing(at + 1);
 }
 
 bool NodeLog::add_from_ring(std::uint64_t since, std::size_t most, std::vector<os::Pages>& runs) const {
-  const std::atomic<std::uint64_t>& end_word = memory_.node().notice_end;
-  const std::uint64_t end = end_word.load(std::memory_order_acquire);
+  const LogEnds& ends = memory_.node().notices;
+  const std::uint64_t end = ends.end.load(std::memory_order_acquire);
   std::uint64_t at = end;
   bool reached = false;
-  while (!reached && at > 0 && end - at < HeapMemory::kLogEntries / 2 && runs.size() <= most) {
+  while (!reached && at > 0 && end - at < HeapMemory::kLogEntries && runs.size() <= most) {
     const NoticeEntry& entry = memory_.notice_entry(--at);
     reached = entry.interval.load(std::memory_order_relaxed) <= since;
     if (!reached) runs.push_back(unpack(entry.pages.load(std::memory_order_relaxed)));
   }
   const bool whole = (reached || at == 0) && runs.size() <= most &&
-                     end_word.load(std::memory_order_acquire) - at <= HeapMemory::kLogEntries;
+                     ends.is_whole(at, HeapMemory::kLogEntries);
   if (!whole) runs.clear();
   return whole;
 }

@@ -44,14 +44,16 @@ class NodeLog {
   std::vector<Interval> newest(std::size_t most) const;
 
   /// Calls `visit(page)` for each entry from `cursor` on, which then is at the end. False: the log has dropped some of
-  /// them, and none was visited.
+  /// them; then what was visited may be wrong or not all, and every page must be looked at.
   template <typename Visit>
   bool read_stale(std::uint64_t& cursor, Visit visit) const {
-    return read(memory_.node().stale_end, cursor, [&](std::uint64_t at) { visit(memory_.stale_entry(at).load(std::memory_order_relaxed)); });
+    return read(memory_.node().stale, cursor,
+                [&](std::uint64_t at) { visit(memory_.stale_entry(at).load(std::memory_order_relaxed)); });
   }
   template <typename Visit>
   bool read_served(std::uint64_t& cursor, Visit visit) const {
-    return read(memory_.node().served_end, cursor, [&](std::uint64_t at) { visit(memory_.served_entry(at).load(std::memory_order_relaxed)); });
+    return read(memory_.node().served, cursor,
+                [&](std::uint64_t at) { visit(memory_.served_entry(at).load(std::memory_order_relaxed)); });
   }
 
   /// The server's: counts that the page was asked for. A full fence stands between this and the look at the page.
@@ -59,21 +61,20 @@ class NodeLog {
 
   /// The server's answer to another node: pages that intervals after `since` name, at most `most` runs.
   struct Answer {
-    std::uint64_t latest = 0;        ///< all up to this interval are in it
-    std::size_t next_page = 0;       ///< 0: that is all; else to be asked again from there on
+    std::uint64_t latest = 0;   ///< all up to this interval are in it
+    std::size_t next_page = 0;  ///< 0: that is all; else to be asked again from there on
     std::vector<os::Pages> runs;
   };
   Answer notices_since(std::uint64_t since, std::size_t from_page, std::size_t most) const;
 
  private:
   template <typename Visit>
-  static bool read(const std::atomic<std::uint64_t>& end_word, std::uint64_t& cursor, Visit visit) {
-    const std::uint64_t end = end_word.load(std::memory_order_acquire);
+  static bool read(const LogEnds& ends, std::uint64_t& cursor, Visit visit) {
+    const std::uint64_t end = ends.end.load(std::memory_order_acquire);
     const std::uint64_t begin = std::exchange(cursor, end);
-    // Half a ring: what is read is not written over meanwhile.
-    if (end - begin > HeapMemory::kLogEntries / 2) return false;
+    if (end - begin > HeapMemory::kLogEntries) return false;
     for (std::uint64_t at = begin; at < end; ++at) visit(at);
-    return true;
+    return ends.is_whole(begin, HeapMemory::kLogEntries);
   }
   void add_notices(const Interval& interval);
   bool add_from_ring(std::uint64_t since, std::size_t most, std::vector<os::Pages>& runs) const;

@@ -10,8 +10,8 @@ Status PageWords::take(progress::Waiting& waiting, std::size_t page) {
   return waiting.on_marked_word(
       busy,
       [&](std::uint32_t seen) {
-        return seen == 0 && busy.compare_exchange_strong(seen, slept ? 2 : 1, std::memory_order_acquire,
-                                                         std::memory_order_relaxed);
+        return seen == 0 &&
+               busy.compare_exchange_strong(seen, slept ? 2 : 1, std::memory_order_acquire, std::memory_order_relaxed);
       },
       [&](std::uint32_t& seen) {
         slept = true;

@@ -3,8 +3,8 @@
 //   home                 the node that keeps the page; 0: no rank of this node has asked yet
 //   wanted, have         of a page at home elsewhere: the notices applied so far; and 1 + `wanted` as it was when the
 //                        last fetch was sent (0: there is no copy, the page is absent). Valid: have = wanted + 1
-//   served, named        of a page at home here: the node's count of serves when the page was last asked for (0: never),
-//                        and when an interval of this node last named it. Tracked: served > named
+//   served, named        of a page at home here: the node's count of serves when the page was last asked for (0:
+//                        never), and when an interval of this node last named it. Tracked: served > named
 //   last                 the last interval of this node that names the page
 //   busy                 a rank of the node fetches or flushes it
 //
@@ -28,11 +28,11 @@ struct PageWords {
 
   bool is_absent() const { return have.load(std::memory_order_acquire) == 0; }
   // acquire: pairs with the fetch's release; the copy's content is seen.
-  bool is_valid() const {
-    return have.load(std::memory_order_acquire) == wanted.load(std::memory_order_acquire) + 1;
-  }
+  bool is_valid() const { return have.load(std::memory_order_acquire) == wanted.load(std::memory_order_acquire) + 1; }
+  // acquire: pairs with NodeLog::make_interval; where it is not tracked any more, the node's clock is seen to say so.
   bool is_tracked() const {
-    return served.load(std::memory_order_relaxed) > named.load(std::memory_order_relaxed);
+    const std::uint64_t until = named.load(std::memory_order_acquire);
+    return served.load(std::memory_order_relaxed) > until;
   }
 
   bool try_take() {

@@ -1,23 +1,24 @@
 // Bugs that a test plants, to see that the tests of the shared heap find them: one for each invariant of docs/dsm.md
-// with a star that a simulated world can break. In every other build `planted` is a constant, and its branches are gone.
-// SPDX-License-Identifier: Apache-2.0
+// with a star that a simulated world can break. In every other build `planted` is a constant, and its branches are
+// gone. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 namespace grapnel::dsm {
 
 enum class Bug {
   none,
-  published_before_applied,   ///< 1: an interval is made before the homes have acknowledged its diffs
-  have_of_the_answer,         ///< 2: `have` is what is wanted when the answer comes
-  twin_not_updated,           ///< 3: a merge leaves the twin as it was
-  merge_overwrites,           ///< 5: a merge writes the whole page
-  fetch_beside_flush,         ///< 6: a flush gives `busy` back before its home has acknowledged
-  dirt_forgotten,             ///< 7: what is unmapped is not compared with its twin
-  busy_not_asked,             ///< 7: … nor whether another rank flushes it
-  mark_after_look,            ///< 8: the server marks a page as served after it has copied it
-  served_not_read,            ///< 8: a release does not look which home pages were served
-  named_for_ever,             ///< 8: a page that was named is never tracked again
-  own_place_skipped,          ///< 9: a rank skips the stale log where its node knew all before
+  published_before_applied,  ///< 1: an interval is made before the homes have acknowledged its diffs
+  have_of_the_answer,        ///< 2: `have` is what is wanted when the answer comes
+  twin_not_updated,          ///< 3: a merge leaves the twin as it was
+  merge_overwrites,          ///< 5: a merge writes the whole page
+  fetch_beside_flush,        ///< 6: a flush gives `busy` back before its home has acknowledged
+  dirt_forgotten,            ///< 7: what is unmapped is not compared with its twin
+  given_back_before_named,    ///< 7: a flush gives `busy` back before its interval is there
+  busy_not_asked,            ///< 7: … nor whether another rank flushes it
+  mark_after_look,           ///< 8: the server marks a page as served after it has copied it
+  served_not_read,           ///< 8: a release does not look which home pages were served
+  named_for_ever,            ///< 8: a page that was named is never tracked again
+  own_place_skipped,         ///< 9: a rank skips the stale log where its node knew all before
 };
 
 #ifdef GRAPNEL_DSM_PLANTED

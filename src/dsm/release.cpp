@@ -43,12 +43,43 @@ struct Heap::Flush {
   }
 };
 
+// Pages whose `busy` this rank holds.
+class Heap::Taken {
+ public:
+  explicit Taken(Heap& heap) : heap_(heap) {}
+  ~Taken() { give_back(); }
+  Taken(const Taken&) = delete;
+  Taken& operator=(const Taken&) = delete;
+
+  Status add(std::size_t page) {
+    GRAPNEL_TRY(heap_.memory_.words(page).take(heap_.core_.waiting, page));
+    pages_.push_back(page);
+    return {};
+  }
+  void give_back() {
+    for (const std::size_t page : pages_) heap_.memory_.words(page).give_back(heap_.core_.host);
+    pages_.clear();
+  }
+
+ private:
+  Heap& heap_;
+  std::vector<std::size_t> pages_;
+};
+
 Status Heap::release_writes() {
   std::vector<std::size_t> cached, at_home, untracked;
   GRAPNEL_TRY(collect_written(cached, at_home));
-  GRAPNEL_TRY(flush(cached));
   if (cached.empty() && at_home.empty()) return {};
+  // Until the interval is there: what another rank of the node wrote to these pages left with this flush, too, and that
+  // one must not release before it is named.
+  Taken taken(*this);
+  GRAPNEL_TRY(flush(cached, taken));
+  if (planted(Bug::given_back_before_named)) {
+    taken.give_back();
+    core_.host.relax();
+  }
   GRAPNEL_ASSIGN_OR_RETURN(auto interval, log_.make_interval(cached, at_home, untracked));
+  taken.give_back();
   {
     // Every copy that another node has of these is older than an interval that it will learn of first.
     const base::MutexLock lock(mapping_);
@@ -94,31 +125,29 @@ Status Heap::collect_written(std::vector<std::size_t>& cached, std::vector<std::
   return {};
 }
 
-Status Heap::flush(const std::vector<std::size_t>& cached) {
+Status Heap::flush(const std::vector<std::size_t>& cached, Taken& taken) {
   if (cached.empty()) return {};
   auto flush = std::make_unique<Flush>(memory_.node_count());
   Status flushed;
-  std::size_t taken = 0;
-  for (; taken < cached.size() && flushed.ok(); ++taken) {
-    flushed = memory_.words(cached[taken]).take(core_.waiting, cached[taken]);
+  for (const std::size_t page : cached) {
+    flushed = taken.add(page);
+    // Pairs with `unmap_stale`: a rank that sees the twin as it becomes below sees that the page is taken.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (flushed.ok()) flushed = add_diff(*flush, page);
     if (!flushed.ok()) break;
-    flushed = add_diff(*flush, cached[taken]);
   }
   for (std::size_t home = 0; home < memory_.node_count() && flushed.ok(); ++home) {
     if (!flush->homes[home].message.empty()) flushed = send_diffs(*flush, home, true);
   }
-  const auto give_back = [&] {
-    for (std::size_t i = 0; i < taken; ++i) memory_.words(cached[i]).give_back(core_.host);
-  };
-  if (planted(Bug::fetch_beside_flush)) give_back();
+  if (planted(Bug::fetch_beside_flush)) taken.give_back();
   const bool waits = flushed.ok() && flush->pending > 0 && !planted(Bug::published_before_applied);
   if (waits) {
     const progress::Client::Guard guard(*core_.client);
     flushed = core_.client->wait_until([&] { return flush->pending == 0; });
   }
-  if (!planted(Bug::fetch_beside_flush)) give_back();
   if (flush->refused) disbelieve(fmt::format("node {} does not take the diffs of its pages", *flush->refused));
-  if (flush->pending > 0) static_cast<void>(flush.release());  // its answers may still come
+  // Messages that have not left, and answers that may still come, refer to it.
+  if (flush->pending > 0 || !flushed.ok()) static_cast<void>(flush.release());
   return flushed;
 }
 
@@ -144,7 +173,7 @@ Status Heap::add_diff(Flush& flush, std::size_t page) {
   return {};
 }
 
-// The last message of a home asks for its acknowledgement, which stands for all: a home takes them in order.
+// The last message of a home asks for its acknowledgement: a home takes them in order, so all are applied then.
 Status Heap::send_diffs(Flush& flush, std::size_t home, bool is_last) {
   flush.left.push_back(std::make_unique<Bytes>(std::exchange(flush.homes[home].message, {})));
   progress::OutgoingRequest order;

@@ -10,8 +10,9 @@ const base::SettingsGroup& Settings::group() {
   static const base::SettingsGroup settings{
       Settings(),
       {
-          alike_in_all_ranks(base::integer("GRAPNEL_DSM_HEAP_BYTES", "length of the shared heap", "65536..1099511627776",
-                                           &Settings::heap_bytes, 64 * base::kKiB, 1024 * base::kGiB)),
+          alike_in_all_ranks(base::integer("GRAPNEL_DSM_HEAP_BYTES", "length of the shared heap",
+                                           "65536..1099511627776", &Settings::heap_bytes, 64 * base::kKiB,
+                                           1024 * base::kGiB)),
           base::choice("GRAPNEL_DSM_TRAP", "how the shared heap notices accesses", "auto|uffd|mprotect",
                        &Settings::trap,
                        {{"auto", TrapKind::automatic}, {"uffd", TrapKind::uffd}, {"mprotect", TrapKind::mprotect}}),

@@ -40,7 +40,8 @@ Result<SharedHeapOptions> SharedHeaps::agree_on_options(SharedHeapOptions option
   if (heap_) return Status(Code::invalid_argument, "open_shared_heap: the job's heap is open already");
   const std::size_t nodes = core_.launch.nodes().node_count();
   if (nodes <= kMostNodes) return options;
-  return Status(Code::unavailable, fmt::format("open_shared_heap: {} nodes; a shared heap has {} at most", nodes, kMostNodes));
+  return Status(Code::unavailable,
+                fmt::format("open_shared_heap: {} nodes; a shared heap has {} at most", nodes, kMostNodes));
 }
 
 Status SharedHeaps::agree_on_addresses(HeapParts& parts) {

@@ -14,8 +14,8 @@ constexpr std::size_t kMostRunsGiven = 128;
 
 Status Heap::check_lock(int number) const {
   if (number >= 0 && static_cast<std::uint32_t>(number) < parts_.lock_count) return {};
-  return Status(Code::invalid_argument, fmt::format("lock {} of the shared heap: it has the locks 0..{}", number,
-                                                    parts_.lock_count - 1));
+  return Status(Code::invalid_argument,
+                fmt::format("lock {} of the shared heap: it has the locks 0..{}", number, parts_.lock_count - 1));
 }
 
 // The releaser's node stands in front of what it knows.
@@ -50,8 +50,7 @@ Status Heap::lock(int number) {
 Result<bool> Heap::try_lock(int number) {
   GRAPNEL_TRY(check_lock(number));
   Bytes payload;
-  GRAPNEL_ASSIGN_OR_RETURN(const bool got,
-                           parts_.locks->attempt(lock_index(number), lock_home(number), {}, &payload));
+  GRAPNEL_ASSIGN_OR_RETURN(const bool got, parts_.locks->attempt(lock_index(number), lock_home(number), {}, &payload));
   if (!got) return false;
   counts_.locks.add(1);
   if (!one_node()) GRAPNEL_TRY(acquire_with(number, payload));
@@ -86,9 +85,9 @@ Status Heap::barrier(int number) {
 Status Heap::check_numbers(const Meeting& meeting) {
   const auto& [first, other] = std::pair(meeting.first, meeting.other);
   if (first.number == other.number) return {};
-  core_.launch.abort(1, fmt::format("barriers of the shared heap differ: rank {} is at barrier {}, rank {} at barrier {}",
-                                    first.rank, static_cast<std::int32_t>(first.number), other.rank,
-                                    static_cast<std::int32_t>(other.number)));
+  core_.launch.abort(
+      1, fmt::format("barriers of the shared heap differ: rank {} is at barrier {}, rank {} at barrier {}", first.rank,
+                     static_cast<std::int32_t>(first.number), other.rank, static_cast<std::int32_t>(other.number)));
   std::abort();
 }
 
@@ -105,9 +104,10 @@ Status Heap::take_node_step(const Meeting& meeting) {
   }
   return core_.waiting.on_word(
       node.step_done, [&](std::uint32_t done) { return static_cast<std::int32_t>(done - before) > 0; },
-      progress::Waiting::kForever, progress::Waiting::kLongestSleep_ns, [&] {
-        return progress::WaitSubject{progress::WaitKind::barrier, "barrier", {core_.world.key, before + 1},
-                                     &core_.world.members};
+      progress::Waiting::kForever, progress::Waiting::kLongestSleep_ns,
+      [&] {
+        return progress::WaitSubject{
+            progress::WaitKind::barrier, "barrier", {core_.world.key, before + 1}, &core_.world.members};
       });
 }
 

@@ -107,7 +107,8 @@ Status MprotectTrap::set(Pages pages, State state) {
   if (boundaries_ + 2 > most_boundaries_) save_mappings();
   if (protect(pages, state)) return {};
   if (errno != ENOMEM) {
-    return Status(Code::system, fmt::format("protecting pages of the shared heap (mprotect): {}", std::strerror(errno)));
+    return Status(Code::system,
+                  fmt::format("protecting pages of the shared heap (mprotect): {}", std::strerror(errno)));
   }
   return Status(Code::no_memory,
                 "the kernel has no room for more mappings of the shared heap; raise vm.max_map_count, or use "
@@ -119,9 +120,7 @@ Status MprotectTrap::map(Pages pages, bool watched) {
   const auto wanted = [&](std::size_t at) {
     return states_[at] == State::unreported || !watched ? State::written : State::clean;
   };
-  const auto is_mapped = [&](std::size_t at) {
-    return states_[at] == State::clean || states_[at] == State::written;
-  };
+  const auto is_mapped = [&](std::size_t at) { return states_[at] == State::clean || states_[at] == State::written; };
   const std::size_t end = pages.first + pages.count;
   for (std::size_t at = pages.first; at < end;) {
     if (is_mapped(at)) {

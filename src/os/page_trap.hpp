@@ -7,7 +7,7 @@
 //       └─────────────────────┴──────────────────┘
 //
 // Three kinds: by userfaultfd (Linux 6.7 and newer: a first write costs no signal), by mprotect (everywhere), and by
-// software (simulated worlds, whose ranks share one page table; sim/software_trap.hpp).
+// software (simulated worlds, whose ranks share one page table; software_trap.hpp).
 //
 // Threads: `map`, `unmap` and `collect` one at a time; `take_write` from any, beside them.
 // Source: treadmarks-on-gm, section 2; docs/dsm.md has what each costs.

@@ -46,8 +46,8 @@ constexpr std::uint64_t kScanProtects = 1;
 constexpr std::uint64_t kScanWritten = 1U << 1;
 
 Status lacks(const char* what, int error) {
-  return Status(Code::unavailable, fmt::format("{}: {}{}", what, std::strerror(error),
-                                               error == EPERM ? " (a seccomp profile?)" : ""));
+  return Status(Code::unavailable,
+                fmt::format("{}: {}{}", what, std::strerror(error), error == EPERM ? " (a seccomp profile?)" : ""));
 }
 
 class UffdTrap final : public PageTrap {
@@ -114,9 +114,8 @@ Status UffdTrap::collect(std::span<const Pages> runs, std::vector<std::size_t>& 
       const int count = ::ioctl(pagemap_.number(), kScan, &scan);
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) {
-        return Status(Code::system,
-                      fmt::format("looking for written pages of the shared heap (PAGEMAP_SCAN): {}",
-                                  std::strerror(errno)));
+        return Status(Code::system, fmt::format("looking for written pages of the shared heap (PAGEMAP_SCAN): {}",
+                                                std::strerror(errno)));
       }
       for (int i = 0; i < count; ++i) {
         const ScanRegion& region = found[static_cast<std::size_t>(i)];

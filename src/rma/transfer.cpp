@@ -61,10 +61,11 @@ Status Rma::check_local(const Transfer& what) const {
   bool meets = false;
   for_each_local(what, [&](const Extent& one) { meets |= one.begin < kept_out_end_ && one.end > kept_out_begin_; });
   if (!meets) return {};
-  return Status(Code::invalid_argument,
-                fmt::format("a local buffer lies in the shared heap [{:#x}, {:#x}); copy it to memory of this process to "
-                            "move it to another node",
-                            kept_out_begin_, kept_out_end_));
+  return Status(
+      Code::invalid_argument,
+      fmt::format("a local buffer lies in the shared heap [{:#x}, {:#x}); copy it to memory of this process to "
+                  "move it to another node",
+                  kept_out_begin_, kept_out_end_));
 }
 
 void Rma::count_wire(OperationKind kind, std::size_t bytes, std::uint64_t messages_before) {

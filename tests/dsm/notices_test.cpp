@@ -103,7 +103,8 @@ TEST(Notices, ABarriersPayloadStaysShortEnough) {
   const auto meeting = decode_meeting(joined, 32, kPages);
   ASSERT_TRUE(meeting);
   EXPECT_EQ(meeting->nodes.size(), 32U);
-  EXPECT_FALSE(std::all_of(meeting->nodes.begin(), meeting->nodes.end(), [](const auto& n) { return n.second.complete; }));
+  EXPECT_FALSE(
+      std::all_of(meeting->nodes.begin(), meeting->nodes.end(), [](const auto& n) { return n.second.complete; }));
 }
 
 TEST(Notices, ABarrierWithAPayloadThatIsNoneIsNone) {

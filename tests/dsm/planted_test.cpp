@@ -1,5 +1,5 @@
-// Would the tests notice a broken shared heap? Each planted bug (dsm/planted.hpp) is found by random programs within 200
-// seeds, and without one none of them fails.
+// Would the tests notice a broken shared heap? Each planted bug (dsm/planted.hpp) is found by random programs within
+// 200 seeds, and without one none of them fails.
 // SPDX-License-Identifier: Apache-2.0
 #include "dsm/planted.hpp"
 
@@ -39,7 +39,8 @@ bool fails(Shape shape, std::uint64_t seed, const Body& is_right) {
 
 bool random_program_fails(std::uint64_t seed) {
   constexpr Shape kShapes[] = {{5, 2}, {4, 2}, {3, 3}, {7, 3}};
-  return fails(kShapes[seed % 4], seed, [](Runtime& g, std::uint64_t of) { return random_programs::play(g, of).empty(); });
+  return fails(kShapes[seed % 4], seed,
+               [](Runtime& g, std::uint64_t of) { return random_programs::play(g, of).empty(); });
 }
 
 // Rank 0 writes under a lock, takes another one inside, by which the page becomes stale, and gives the first one on to
@@ -77,7 +78,7 @@ bool nested_locks_fail(std::uint64_t seed) {
 }
 
 bool fails(std::uint64_t seed, Bug bug) {
-  return bug == Bug::busy_not_asked ? nested_locks_fail(seed) : random_program_fails(seed);
+  return bug == Bug::busy_not_asked || bug == Bug::given_back_before_named ? nested_locks_fail(seed) : random_program_fails(seed);
 }
 
 class PlantedBug : public ::testing::TestWithParam<std::pair<const char*, Bug>> {};
@@ -98,6 +99,7 @@ INSTANTIATE_TEST_SUITE_P(Heap, PlantedBug,
                                            std::pair{"MergeOverwrites", Bug::merge_overwrites},
                                            std::pair{"FetchBesideFlush", Bug::fetch_beside_flush},
                                            std::pair{"DirtForgotten", Bug::dirt_forgotten},
+                                           std::pair{"GivenBackBeforeNamed", Bug::given_back_before_named},
                                            std::pair{"BusyNotAsked", Bug::busy_not_asked},
                                            std::pair{"MarkAfterLook", Bug::mark_after_look},
                                            std::pair{"ServedNotRead", Bug::served_not_read},

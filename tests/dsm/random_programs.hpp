@@ -1,9 +1,9 @@
 // Random programs without data races, every read of which is checked.
 //
-// A program has phases between barriers and regions of bytes anywhere in some pages, which do not overlap. In each phase
-// a region belongs to one rank, or to a lock, or is read by all. Its content follows from its number and its version, so
-// a reader that knows one byte's version knows all; all ranks know from the seed how often each region is written.
-// SPDX-License-Identifier: Apache-2.0
+// A program has phases between barriers and regions of bytes anywhere in some pages, which do not overlap. In each
+// phase a region belongs to one rank, or to a lock, or is read by all. Its content follows from its number and its
+// version, so a reader that knows one byte's version knows all; all ranks know from the seed how often each region is
+// written. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>
@@ -23,8 +23,8 @@ struct Region {
 
 struct Use {
   enum Kind { owned, locked, read } kind = read;
-  int owner = 0;                  ///< rank, or lock
-  std::vector<unsigned> writes;   ///< by rank
+  int owner = 0;                 ///< rank, or lock
+  std::vector<unsigned> writes;  ///< by rank
 };
 
 inline std::uint64_t content(std::size_t region, std::uint64_t version, std::size_t word) {

@@ -4,8 +4,6 @@
 
 namespace grapnel::test {
 
-WORLD_TEST(Random, ProgramsWithoutRacesReadWhatTheyShould) {
-  EXPECT_EQ(random_programs::play(g, world_seed()), "");
-}
+WORLD_TEST(Random, ProgramsWithoutRacesReadWhatTheyShould) { EXPECT_EQ(random_programs::play(g, world_seed()), ""); }
 
 }  // namespace grapnel::test

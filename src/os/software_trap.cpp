@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "os/sim/software_trap.hpp"
+#include "os/software_trap.hpp"
 
 namespace grapnel::os {
 
