@@ -162,7 +162,7 @@ Status Heap::unmap_stale() {
   if (!log_.read_stale(stale_cursor_, look)) mapped_.for_each(look);
   std::sort(stale.begin(), stale.end());
   stale.erase(std::unique(stale.begin(), stale.end()), stale.end());
-  for (const os::Pages& run : runs_of(stale)) GRAPNEL_TRY(trap_->unmap(run));
+  for (const os::Pages& run : runs_of(stale)) must(trap_->unmap(run));
   counts_.unmapped_pages.add(stale.size());
   for (const std::size_t page : stale) {
     mapped_.remove(page);

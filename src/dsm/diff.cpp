@@ -125,21 +125,23 @@ bool differs(const std::byte* page, const std::byte* twin) {
   return false;
 }
 
-bool apply_diff(std::byte* page, ByteView diff) {
+bool is_diff(ByteView diff) {
   if (diff.size() < sizeof(std::uint64_t)) return false;
-  const std::uint64_t lines = word_at(diff, 0);
-  const auto count = static_cast<std::size_t>(std::popcount(lines));
+  const auto count = static_cast<std::size_t>(std::popcount(word_at(diff, 0)));
   const std::size_t head = sizeof(std::uint64_t) * (1 + count);
   if (diff.size() < head) return false;
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < count; ++i) bytes += static_cast<std::size_t>(std::popcount(word_at(diff, 1 + i)));
-  if (diff.size() != head + bytes) return false;
-  const std::byte* from = diff.data() + head;
+  return diff.size() == head + bytes;
+}
+
+void apply_diff(std::byte* page, ByteView diff) {
+  const std::uint64_t lines = word_at(diff, 0);
+  const std::byte* from = diff.data() + sizeof(std::uint64_t) * (1 + static_cast<std::size_t>(std::popcount(lines)));
   std::size_t next = 1;
   for (std::uint64_t left = lines; left != 0; left &= left - 1) {
     from = scatter(page + static_cast<std::size_t>(std::countr_zero(left)) * kLineBytes, word_at(diff, next++), from);
   }
-  return true;
 }
 
 void merge(std::byte* page, std::byte* twin, const std::byte* answer) {

@@ -34,9 +34,10 @@ std::size_t make_diff(const std::byte* page, std::byte* twin, std::byte* out);
 /// Whether a page differs from its twin at this moment.
 bool differs(const std::byte* page, const std::byte* twin);
 
-/// Puts the changed bytes into a page at its home. False where `diff` is no diff, or not of that length; nothing is
-/// written then.
-bool apply_diff(std::byte* page, ByteView diff);
+/// Whether that is a diff, and of that length.
+bool is_diff(ByteView diff);
+/// Puts the changed bytes into a page at its home. `diff` is one.
+void apply_diff(std::byte* page, ByteView diff);
 
 /// A home's answer into a copy: where it differs from the twin, into page and twin; nothing else of the page is
 /// written.

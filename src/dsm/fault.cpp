@@ -20,7 +20,10 @@ namespace grapnel::dsm {
 
 void Heap::on_fault(void* heap, std::uintptr_t address, os::Access access) {
   auto& self = *static_cast<Heap*>(heap);
-  self.resolve((address - self.base()) / os::kPageBytes, access != os::Access::read);
+  const std::size_t page = (address - self.base()) / os::kPageBytes;
+  // Where the processor does not say what the access was, a write faults once more.
+  if (access == os::Access::unknown && self.trap_->take_write(page)) return;
+  self.resolve(page, access == os::Access::write);
 }
 
 void Heap::give_up(std::size_t page, const Status& why) {

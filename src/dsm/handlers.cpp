@@ -49,7 +49,9 @@ Handlers::Handlers(core::Core& core, progress::HandlerId first) : core_(core) {
   add(table, first, Call::homes, "question for pages' homes", sizeof(HomesBody), sizeof(HomesBody), true,
       [](Handlers& self, Served& heap, Request& request) {
         const auto body = request.body_as<HomesBody>();
-        if (body.page >= heap.memory.page_count()) return Outcome::refused;
+        if (body.page >= heap.memory.page_count() || heap.directory.keeper(body.page) != index(self.core_.launch.node())) {
+          return Outcome::refused;
+        }
         const NodeId node = self.core_.launch.nodes().node_of[index(request.origin)];
         const HomesReply reply =
             heap.directory.look(body.page, std::min<std::size_t>(body.claim, kHomesTold), index(node));
@@ -57,8 +59,9 @@ Handlers::Handlers(core::Core& core, progress::HandlerId first) : core_(core) {
         return Outcome::done;
       });
   add(table, first, Call::memory, "question for pages of the shared heap", sizeof(MemoryBody), sizeof(MemoryBody), true,
-      [](Handlers&, Served& heap, Request& request) {
+      [](Handlers& self, Served& heap, Request& request) {
         const auto body = request.body_as<MemoryBody>();
+        if (index(self.core_.launch.node()) != 0) return Outcome::refused;
         const auto answer =
             body.pages > 0 ? heap.allocator.try_allocate(body.pages) : heap.allocator.try_free(body.page);
         if (!answer) return Outcome::retry;
@@ -87,7 +90,7 @@ Outcome Handlers::fetch(Served& heap, Request& request) {
   const auto body = request.body_as<FetchBody>();
   if (body.count == 0 || body.count > kMostFetched) return Outcome::refused;
   for (std::size_t i = 0; i < body.count; ++i) {
-    if (body.pages[i] >= heap.memory.page_count()) return Outcome::refused;
+    if (!may_be_here(heap, body.pages[i])) return Outcome::refused;
   }
   const auto mark = [&] {
     for (std::size_t i = 0; i < body.count; ++i) heap.log.count_serve(body.pages[i]);
@@ -108,19 +111,25 @@ Outcome Handlers::fetch(Served& heap, Request& request) {
   return Outcome::done;
 }
 
+// Where no rank here has asked for the home yet, the sender knows it from the directory.
+bool Handlers::may_be_here(const Served& heap, std::size_t page) const {
+  if (page >= heap.memory.page_count()) return false;
+  const std::uint32_t home = heap.memory.words(page).home.load(std::memory_order_relaxed);
+  return home == 0 || home == index(core_.launch.node()) + 1;
+}
+
 bool Handlers::are_diffs(const Served& heap, ByteView records) const {
   base::Decoder in(records);
   while (!in.rest().empty()) {
     const auto header = in.get<DiffHeader>();
-    if (!header || header->page >= heap.memory.page_count() || !in.get_bytes(header->bytes)) return false;
-    const std::uint32_t home = heap.memory.words(header->page).home.load(std::memory_order_relaxed);
-    // Where no rank here has asked for the home, the sender knows it from the directory.
-    if (home != 0 && home != index(core_.launch.node()) + 1) return false;
+    if (!header || !may_be_here(heap, header->page)) return false;
+    const auto diff = in.get_bytes(header->bytes);
+    if (!diff || !is_diff(*diff)) return false;
   }
   return true;
 }
 
-progress::Outcome Handlers::diffs(Served& heap, Request& request) {
+progress::Outcome Handlers::diffs(Served& heap, progress::Request& request) {
   if (request.resume == 0 && !are_diffs(heap, request.payload)) return Outcome::refused;
   base::Decoder in(request.payload.subspan(request.resume));
   while (!in.rest().empty()) {
@@ -129,7 +138,7 @@ progress::Outcome Handlers::diffs(Served& heap, Request& request) {
     const auto used = heap.memory.try_use_page(header.page);
     if (!used) core_.launch.abort(1, used.status().to_string());
     if (!*used) return Outcome::retry;
-    if (!apply_diff(heap.memory.page(header.page), diff)) return Outcome::refused;
+    apply_diff(heap.memory.page(header.page), diff);
     request.resume = request.payload.size() - in.rest().size();
   }
   return Outcome::done;

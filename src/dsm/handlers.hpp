@@ -43,6 +43,7 @@ class Handlers {
            progress::Outcome (*run)(Handlers&, Served&, progress::Request&));
   progress::Outcome fetch(Served& heap, progress::Request& request);
   progress::Outcome diffs(Served& heap, progress::Request& request);
+  bool may_be_here(const Served& heap, std::size_t page) const;
   bool are_diffs(const Served& heap, ByteView records) const;
 
   core::Core& core_;

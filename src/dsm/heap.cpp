@@ -76,6 +76,12 @@ void Heap::disbelieve(const std::string& what) {
   std::abort();
 }
 
+void Heap::must(const Status& done) {
+  if (done.ok()) return;
+  core_.launch.abort(1, fmt::format("shared heap: {}", done.to_string()));
+  std::abort();
+}
+
 void Heap::close() {
   if (open_) os::remove_fault_range(base());
   open_ = false;

@@ -95,6 +95,8 @@ class Heap {
   Status choose_trap();
   /// Another rank or server says what makes no sense: the job ends with "…, which no program of this version does".
   [[noreturn]] void disbelieve(const std::string& what);
+  /// Where a trap fails in the middle of a release or an acquire, what was written is not known any more: the job ends.
+  void must(const Status& done);
   /// Nothing can be answered to a load or a store: the job ends.
   [[noreturn]] void give_up(std::size_t page, const Status& why);
 
@@ -177,7 +179,9 @@ class Heap {
   PageSet used_ GRAPNEL_GUARDED_BY(mapping_);     ///< mapped at some time
   PageSet carry_;                                 ///< written, though the trap knows nothing of it any more
   std::uint64_t stale_cursor_ = 0, served_cursor_ = 0;
-  std::vector<Interval> since_barrier_;  ///< that this rank made
+  std::vector<Interval> since_barrier_;  ///< that this rank made; none, once they are more than kMostRunsKept
+  static constexpr std::size_t kMostRunsKept = 512;
+  std::size_t runs_since_barrier_ = 0;
   std::uint32_t barriers_done_ = 0;
 
   // Hints: of a run of misses, and of one of first touches.

@@ -67,17 +67,21 @@ Result<HeapMemory> HeapMemory::allocate(core::Core& core, std::size_t bytes) {
 
 Status HeapMemory::use(os::Word* extents, std::byte* memory, std::size_t number) {
   os::Word& extent = extents[number / kPagesPerExtent];
-  if (extent.load(std::memory_order_acquire) == kTaken) return {};
-  std::uint32_t untouched = kUntouched;
-  if (extent.compare_exchange_strong(untouched, kBegun)) {
-    return take(extent, memory + number / kPagesPerExtent * kExtentBytes);
+  while (extent.load(std::memory_order_acquire) != kTaken) {
+    std::uint32_t untouched = kUntouched;
+    if (extent.compare_exchange_strong(untouched, kBegun)) {
+      return take(extent, memory + number / kPagesPerExtent * kExtentBytes);
+    }
+    GRAPNEL_TRY(waiting_->on_word(extent, [](std::uint32_t seen) { return seen != kBegun; }));
   }
-  return waiting_->on_word(extent, [](std::uint32_t seen) { return seen == kTaken; });
+  return {};
 }
 
 Status HeapMemory::take(os::Word& extent, std::byte* begin) {
   const Status taken = segments_->take(begin, kExtentBytes);
   if (!taken.ok()) {
+    extent.store(kUntouched, std::memory_order_release);
+    waiting_->host().wake(extent);
     return Status(taken.code(),
                   fmt::format("memory for {} KiB of the shared heap: {}", kExtentBytes / base::kKiB, taken.message()));
   }

@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "base/codec.hpp"
+#include "base/units.hpp"
 #include "dsm/diff.hpp"
 #include "dsm/heap.hpp"
 #include "dsm/planted.hpp"
@@ -76,7 +77,8 @@ Status Heap::release_writes() {
   GRAPNEL_TRY(flush(cached, taken));
   if (planted(Bug::given_back_before_named)) {
     taken.give_back();
-    core_.host.relax();
+    os::Word never{0};
+    core_.host.wait(never, 0, 3 * base::kMillisecond_ns);
   }
   GRAPNEL_ASSIGN_OR_RETURN(auto interval, log_.make_interval(cached, at_home, untracked));
   taken.give_back();
@@ -87,7 +89,13 @@ Status Heap::release_writes() {
   }
   if (interval.number == 0) return {};
   counts_.intervals.add(1);
-  since_barrier_.push_back(std::move(interval));
+  // More than a barrier carries is asked for at this node.
+  runs_since_barrier_ += interval.runs.size();
+  if (runs_since_barrier_ > kMostRunsKept) {
+    since_barrier_.clear();
+  } else {
+    since_barrier_.push_back(std::move(interval));
+  }
   return {};
 }
 
@@ -111,7 +119,7 @@ Status Heap::collect_written(std::vector<std::size_t>& cached, std::vector<std::
   std::vector<std::size_t> written;
   {
     const base::MutexLock lock(mapping_);
-    GRAPNEL_TRY(trap_->collect(runs_of(watched_), written));
+    must(trap_->collect(runs_of(watched_), written));
   }
   carry_.for_each([&](std::size_t page) { written.push_back(page); });
   carry_.clear();

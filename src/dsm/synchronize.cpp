@@ -70,16 +70,20 @@ Status Heap::barrier(int number) {
   if (!one_node()) {
     GRAPNEL_TRY(release_writes());
     news.latest = log_.known(me_);
+    news.complete = std::exchange(runs_since_barrier_, 0) <= kMostRunsKept;
     news.intervals = std::exchange(since_barrier_, {});
   }
   const Bytes mine = encode({index(core_.launch.rank()), static_cast<std::uint32_t>(number)}, me_, news);
-  GRAPNEL_TRY(barriers_.run(core_.world, {parts_.combine, mine}));
+  // Refused: it took place, but an earlier put of this rank's was declined.
+  Status passed = barriers_.run(core_.world, {parts_.combine, mine});
+  if (!passed.ok() && passed.code() != Code::refused) return passed;
   const auto meeting = decode_meeting(barriers_.joined(core_.world), memory_.node_count(), memory_.page_count());
   if (!meeting) disbelieve("a rank brings to a barrier what is no news of its node");
   GRAPNEL_TRY(check_numbers(*meeting));
-  if (one_node()) return {};
+  if (one_node()) return passed;
   GRAPNEL_TRY(take_node_step(*meeting));
-  return unmap_stale();
+  GRAPNEL_TRY(unmap_stale());
+  return passed;
 }
 
 Status Heap::check_numbers(const Meeting& meeting) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -120,7 +121,10 @@ Status Letters::send_away(Rank to, const Envelope& envelope, ByteView content, b
   progress::OutgoingRequest order;
   order.handler = kLetterHandler;
   order.body = base::bytes_of(body);
-  order.payload = content;
+  // Read before the guard: it may lie in the shared heap, where a fault needs the client.
+  std::array<std::byte, kLetterBytes> copy;
+  std::copy(content.begin(), content.end(), copy.begin());
+  order.payload = ByteView(copy).first(content.size());
   if (acknowledged) {
     ++unacknowledged_;
     order.on_reply = {[](void* count, const progress::Reply&) { --*static_cast<std::uint32_t*>(count); },

@@ -26,29 +26,40 @@ std::array<Range, kMostFaultRanges> ranges;
 std::atomic<pid_t> owner{0};
 struct sigaction earlier_segv, earlier_bus;
 
-Access access_of([[maybe_unused]] const void* machine) {
 #if defined(__x86_64__)
+greg_t error_code(const void* machine) { return static_cast<const ucontext_t*>(machine)->uc_mcontext.gregs[REG_ERR]; }
+Access access_of(const void* machine) {
   constexpr greg_t kWriteBit = 2;
-  const auto& registers = static_cast<const ucontext_t*>(machine)->uc_mcontext.gregs;
-  return (registers[REG_ERR] & kWriteBit) != 0 ? Access::write : Access::read;
+  return (error_code(machine) & kWriteBit) != 0 ? Access::write : Access::read;
+}
+// A jump into the range: no page that is mapped there would end it.
+bool is_of_code(const void* machine) {
+  constexpr greg_t kFetchBit = 16;
+  return (error_code(machine) & kFetchBit) != 0;
+}
 #else
-  return Access::unknown;
+Access access_of(const void*) { return Access::unknown; }
+bool is_of_code(const void*) { return false; }
 #endif
+
+// Of an access of this thread; others come from `kill` and the like.
+bool is_of_access(const siginfo_t* info) { return info->si_code > 0; }
+
+// A fault that a broken memory bank reports is none of ours.
+bool is_of_hardware(int number, const siginfo_t* info) {
+  return number == SIGBUS && (info->si_code == BUS_MCEERR_AR || info->si_code == BUS_MCEERR_AO);
 }
 
 void pass_on(int number, siginfo_t* info, void* machine) {
   const struct sigaction& earlier = number == SIGSEGV ? earlier_segv : earlier_bus;
   if ((earlier.sa_flags & SA_SIGINFO) != 0) return earlier.sa_sigaction(number, info, machine);
   if (earlier.sa_handler != SIG_DFL && earlier.sa_handler != SIG_IGN) return earlier.sa_handler(number);
-  // The access is tried again, and ends the process as it would have.
+  // An access is tried again, and ends the process as it would have; what was sent is sent again, and comes when this
+  // handler has returned.
   struct sigaction standard {};
   standard.sa_handler = SIG_DFL;
   ::sigaction(number, &standard, nullptr);
-}
-
-// A fault that a broken memory bank reports is none of ours.
-bool is_of_hardware(int number, const siginfo_t* info) {
-  return number == SIGBUS && (info->si_code == BUS_MCEERR_AR || info->si_code == BUS_MCEERR_AO);
+  if (!is_of_access(info) || is_of_hardware(number, info)) ::raise(number);
 }
 
 void on_fault(int number, siginfo_t* info, void* machine) {
@@ -57,7 +68,7 @@ void on_fault(int number, siginfo_t* info, void* machine) {
   for (Range& range : ranges) {
     const std::uintptr_t begin = range.begin.load(std::memory_order_acquire);  // pairs with `add_fault_range`
     if (begin == 0 || address - begin >= range.bytes.load(std::memory_order_relaxed)) continue;
-    if (is_of_hardware(number, info) || ::getpid() != owner.load(std::memory_order_relaxed)) break;
+    if (!is_of_access(info) || is_of_hardware(number, info) || is_of_code(machine) || ::getpid() != owner.load(std::memory_order_relaxed)) break;
     range.function.load(std::memory_order_relaxed)(range.context.load(std::memory_order_relaxed), address,
                                                    access_of(machine));
     errno = kept;
@@ -70,11 +81,16 @@ void on_fault(int number, siginfo_t* info, void* machine) {
 Status install() {
   struct sigaction action {};
   action.sa_sigaction = on_fault;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   ::sigfillset(&action.sa_mask);
   // A fault inside the function must end the process, not hang it.
   for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT}) ::sigdelset(&action.sa_mask, number);
-  if (::sigaction(SIGSEGV, &action, &earlier_segv) != 0 || ::sigaction(SIGBUS, &action, &earlier_bus) != 0) {
+  const auto set = [&](int number, struct sigaction& earlier) {
+    if (::sigaction(number, nullptr, &earlier) != 0) return false;
+    // On another stack only where the program wanted that: it may be too small for a fetch.
+    action.sa_flags = SA_SIGINFO | (earlier.sa_flags & SA_ONSTACK);
+    return ::sigaction(number, &action, nullptr) == 0;
+  };
+  if (!set(SIGSEGV, earlier_segv) || !set(SIGBUS, earlier_bus)) {
     return internal::system_error("setting the handler of memory faults (sigaction)", errno);
   }
   owner.store(::getpid(), std::memory_order_relaxed);

@@ -4,7 +4,8 @@
 // read without a lock. What lies in no range, and every fault of a child of fork, goes to the handler that was there
 // before.
 //
-// The function runs on the thread that faulted, on its stack, with all asynchronous signals blocked. It may send, wait
+// The function runs on the thread that faulted, with all asynchronous signals blocked; on its stack, unless the program
+// had a handler on another one (SA_ONSTACK), which then has to be large enough for a message (64 KiB). It may send, wait
 // and map; it must not touch the range itself, nor take a mutex under which a program touches it. `errno` is kept.
 //
 // Threads: `add` and `remove` one at a time.

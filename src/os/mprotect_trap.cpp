@@ -120,7 +120,9 @@ Status MprotectTrap::map(Pages pages, bool watched) {
   const auto wanted = [&](std::size_t at) {
     return states_[at] == State::unreported || !watched ? State::written : State::clean;
   };
-  const auto is_mapped = [&](std::size_t at) { return states_[at] == State::clean || states_[at] == State::written; };
+  const auto is_mapped = [&](std::size_t at) {
+    return states_[at] == State::written || (watched && states_[at] == State::clean);
+  };
   const std::size_t end = pages.first + pages.count;
   for (std::size_t at = pages.first; at < end;) {
     if (is_mapped(at)) {

@@ -149,16 +149,19 @@ Result<std::unique_ptr<PageTrap>> make_uffd_trap(const TrapRange& range) {
   Descriptor pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
   if (!pagemap.valid()) return lacks("/proc/self/pagemap", errno);
   void* const at = reinterpret_cast<void*>(range.base);
-  if (::mmap(at, range.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, range.file,
-             static_cast<off_t>(range.offset)) == MAP_FAILED) {
+  // Not accessible at first, and not locked: under mlockall the pages would be there before they are watched.
+  if (::mmap(at, range.bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, range.file, static_cast<off_t>(range.offset)) ==
+      MAP_FAILED) {
     return Status(Code::system, fmt::format("mapping the shared heap (mmap): {}", std::strerror(errno)));
   }
+  ::munlock(at, range.bytes);
   ::madvise(at, range.bytes, MADV_DONTFORK);
   ::madvise(at, range.bytes, MADV_DONTDUMP);
   uffdio_register order{};
   order.range = {range.base, range.bytes};
   order.mode = UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_MINOR | UFFDIO_REGISTER_MODE_WP;
   if (::ioctl(faults.number(), UFFDIO_REGISTER, &order) != 0) return lacks("UFFDIO_REGISTER", errno);
+  if (::mprotect(at, range.bytes, PROT_READ | PROT_WRITE) != 0) return lacks("mprotect", errno);
   return std::unique_ptr<PageTrap>(std::make_unique<UffdTrap>(range, std::move(faults), std::move(pagemap)));
 }
 

@@ -80,8 +80,7 @@ Status LockContext::deliver(Voice voice, NodeId to, const LockId& lock, const Lo
 }
 
 // The caller has the client's guard.
-Status LockContext::send_to(NodeId to, const LockBody& body, ByteView payload) {
-  const Composed composed(body, payload);
+Status LockContext::send_to(NodeId to, const Composed& composed) {
   progress::OutgoingRequest order;
   order.handler = kLockTellHandler;
   order.body = composed.view();
@@ -89,16 +88,18 @@ Status LockContext::send_to(NodeId to, const LockBody& body, ByteView payload) {
   return client_->send(to, order).status();
 }
 
+// The payload is read before the guard: it may lie in the shared heap, where a fault needs the client.
 Status LockContext::tell(NodeId to, const LockBody& body, ByteView payload) {
+  const Composed composed(body, payload);
   progress::Client::Guard guard(*client_);
-  GRAPNEL_TRY(send_to(to, body, payload));
+  GRAPNEL_TRY(send_to(to, composed));
   return client_->drain(to);
 }
 
 // Not `drain`, which ends where the job does: no other thread would move it then.
 void LockContext::tell_at_the_end(NodeId to, const LockBody& body, std::uint64_t until_ns) {
   progress::Client::Guard guard(*client_);
-  if (!send_to(to, body, {}).ok()) return;
+  if (!send_to(to, Composed(body, {})).ok()) return;
   while (!client_->try_drain(to) && waiting.host().now_ns() < until_ns) client_->progress();
 }
 
