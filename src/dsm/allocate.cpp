@@ -19,7 +19,9 @@ Result<std::int64_t> Heap::ask_for_pages(const MemoryBody& body) {
     return answer.value;
   }
   for (;;) {
-    const auto answer = body.pages > 0 ? allocator_.try_allocate(body.pages) : allocator_.try_free(body.page);
+    const auto answer = body.wish == MemoryWish::free
+                            ? allocator_.try_free(body.page)
+                            : allocator_.try_allocate(body.pages, body.wish == MemoryWish::chunk);
     if (answer) return *answer;
     GRAPNEL_TRY(core_.launch.health());
     core_.host.yield();
@@ -35,27 +37,32 @@ Status Heap::use_pages(std::size_t first, std::size_t pages) {
   return {};
 }
 
-Result<std::byte*> Heap::allocate_pages(std::size_t pages) {
-  GRAPNEL_ASSIGN_OR_RETURN(const auto first, ask_for_pages({pages, 0}));
-  if (first < 0) {
-    return Status(Code::no_memory,
-                  fmt::format("the shared heap of {} MiB has no {} KiB in one piece left; free something, or raise "
-                              "GRAPNEL_DSM_HEAP_BYTES",
-                              memory_.bytes() / base::kMiB, pages * os::kPageBytes / base::kKiB));
+Result<std::byte*> Heap::allocate_pages(MemoryWish wish, std::size_t pages) {
+  GRAPNEL_ASSIGN_OR_RETURN(const auto first, ask_for_pages({wish, pages, 0}));
+  if (!PageAllocator::is_answer(first, pages, memory_.page_count())) {
+    disbelieve(fmt::format("node 0 answers {} to a wish for {} pages of {}", first, pages, memory_.page_count()));
+  }
+  if (first == PageAllocator::kNoRoom) {
+    return Status(
+        Code::no_memory,
+        fmt::format("the shared heap of {} MiB has no {} KiB in one piece left; free something (between nodes it "
+                    "is used again after two barriers), or raise GRAPNEL_DSM_HEAP_BYTES",
+                    memory_.bytes() / base::kMiB, pages * (os::kPageBytes / base::kKiB)));
   }
   const auto page = static_cast<std::size_t>(first);
-  if (page >= memory_.page_count() || pages > memory_.page_count() - page) {
-    disbelieve(fmt::format("node 0 allocates {} pages from page {} on, of {}", pages, page, memory_.page_count()));
+  const Status used = use_pages(page, pages);
+  if (!used.ok()) {
+    GRAPNEL_TRY(ask_for_pages({MemoryWish::free, 0, page}).status());
+    return used;
   }
-  GRAPNEL_TRY(use_pages(page, pages));
   return reinterpret_cast<std::byte*>(base() + page * os::kPageBytes);
 }
 
 Result<void*> Heap::allocate(std::size_t bytes) {
   if (bytes == 0) return Status(Code::invalid_argument, "allocate: 0 bytes of the shared heap");
   if (bytes > SmallBlocks::kMostBytes) {
-    if (bytes > memory_.bytes()) bytes = memory_.bytes() + 1;  // refused below, with the figures
-    GRAPNEL_ASSIGN_OR_RETURN(std::byte* const block, allocate_pages(base::divide_up(bytes, os::kPageBytes)));
+    const std::size_t pages = bytes / os::kPageBytes + (bytes % os::kPageBytes != 0 ? 1 : 0);
+    GRAPNEL_ASSIGN_OR_RETURN(std::byte* const block, allocate_pages(MemoryWish::block, pages));
     return static_cast<void*>(block);
   }
   const std::size_t size_class = SmallBlocks::class_of(bytes);
@@ -65,7 +72,8 @@ Result<void*> Heap::allocate(std::size_t bytes) {
     offset = small_.take(size_class);
   }
   if (!offset) {
-    GRAPNEL_ASSIGN_OR_RETURN(std::byte* const chunk, allocate_pages(SmallBlocks::kChunkBytes / os::kPageBytes));
+    GRAPNEL_ASSIGN_OR_RETURN(std::byte* const chunk,
+                             allocate_pages(MemoryWish::chunk, SmallBlocks::kChunkBytes / os::kPageBytes));
     const base::MutexLock lock(small_mutex_);
     small_.use_chunk(reinterpret_cast<std::uintptr_t>(chunk) - base());
     offset = small_.take(size_class);
@@ -83,7 +91,7 @@ Status Heap::free(void* address) {
   };
   if (offset >= memory_.bytes()) return wrong();
   if (offset % os::kPageBytes == 0) {
-    GRAPNEL_ASSIGN_OR_RETURN(const auto pages, ask_for_pages({0, offset / os::kPageBytes}));
+    GRAPNEL_ASSIGN_OR_RETURN(const auto pages, ask_for_pages({MemoryWish::free, 0, offset / os::kPageBytes}));
     return pages < 0 ? wrong() : Status();
   }
   if (offset % SmallBlocks::kHeaderBytes != 0) return wrong();

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/codec.hpp"
+#include "base/units.hpp"
 #include "dsm/diff.hpp"
 #include "dsm/planted.hpp"
 
@@ -49,7 +50,8 @@ Handlers::Handlers(core::Core& core, progress::HandlerId first) : core_(core) {
   add(table, first, Call::homes, "question for pages' homes", sizeof(HomesBody), sizeof(HomesBody), true,
       [](Handlers& self, Served& heap, Request& request) {
         const auto body = request.body_as<HomesBody>();
-        if (body.page >= heap.memory.page_count() || heap.directory.keeper(body.page) != index(self.core_.launch.node())) {
+        if (body.page >= heap.memory.page_count() ||
+            heap.directory.keeper(body.page) != index(self.core_.launch.node())) {
           return Outcome::refused;
         }
         const NodeId node = self.core_.launch.nodes().node_of[index(request.origin)];
@@ -62,8 +64,9 @@ Handlers::Handlers(core::Core& core, progress::HandlerId first) : core_(core) {
       [](Handlers& self, Served& heap, Request& request) {
         const auto body = request.body_as<MemoryBody>();
         if (index(self.core_.launch.node()) != 0) return Outcome::refused;
-        const auto answer =
-            body.pages > 0 ? heap.allocator.try_allocate(body.pages) : heap.allocator.try_free(body.page);
+        const auto answer = body.wish == MemoryWish::free
+                                ? heap.allocator.try_free(body.page)
+                                : heap.allocator.try_allocate(body.pages, body.wish == MemoryWish::chunk);
         if (!answer) return Outcome::retry;
         request.answer(base::bytes_of(*answer), {});
         return Outcome::done;
@@ -104,7 +107,8 @@ Outcome Handlers::fetch(Served& heap, Request& request) {
     copy_page(pages->data() + i * os::kPageBytes, heap.memory.page(body.pages[i]));
   }
   if (planted(Bug::mark_after_look)) {
-    core_.host.relax();
+    os::Word never{0};
+    core_.host.wait(never, 0, base::kMillisecond_ns);
     mark();
   }
   answer_with(request, {}, std::move(pages));

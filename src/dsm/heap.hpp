@@ -42,7 +42,7 @@ namespace grapnel::dsm {
 struct HeapParts {
   HeapMemory memory;
   std::uintptr_t base = 0;                     ///< in all ranks
-  std::unique_ptr<os::AddressPool> addresses;  ///< from there on; null in simulated worlds
+  std::shared_ptr<os::AddressPool> addresses;  ///< from there on; null in simulated worlds
   std::shared_ptr<locks::Set> locks;
   std::uint32_t lock_count = 0;
   std::uint32_t combine = 0;  ///< of barriers
@@ -156,7 +156,7 @@ class Heap {
 
   // allocate.cpp
   Result<std::int64_t> ask_for_pages(const MemoryBody& body);
-  Result<std::byte*> allocate_pages(std::size_t pages);
+  Result<std::byte*> allocate_pages(MemoryWish wish, std::size_t pages);
   Status use_pages(std::size_t first, std::size_t pages);
 
   core::Core& core_;

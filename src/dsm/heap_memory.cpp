@@ -58,11 +58,26 @@ Result<HeapMemory> HeapMemory::allocate(core::Core& core, std::size_t bytes) {
   heap.page_count_ = bytes / os::kPageBytes;
   heap.node_count_ = core.launch.nodes().node_count();
   const std::size_t word_bytes = heap.lay_out(0);
-  GRAPNEL_ASSIGN_OR_RETURN(heap.pages_, allocate_in_leaders(core, bytes, segment::Taking::on_use));
-  GRAPNEL_ASSIGN_OR_RETURN(heap.twins_, allocate_in_leaders(core, bytes, segment::Taking::on_use));
-  GRAPNEL_ASSIGN_OR_RETURN(const auto words, allocate_in_leaders(core, word_bytes, segment::Taking::at_once));
-  heap.lay_out(reinterpret_cast<std::uintptr_t>(words));
+  const auto allocate = [&](std::byte*& place, std::size_t length, segment::Taking taking) -> Status {
+    GRAPNEL_ASSIGN_OR_RETURN(place, allocate_in_leaders(core, length, taking));
+    return {};
+  };
+  Status allocated = allocate(heap.pages_, bytes, segment::Taking::on_use);
+  if (allocated.ok()) allocated = allocate(heap.twins_, bytes, segment::Taking::on_use);
+  if (allocated.ok()) allocated = allocate(heap.words_, word_bytes, segment::Taking::at_once);
+  if (!allocated.ok()) {
+    GRAPNEL_TRY(heap.free(core));
+    return allocated;
+  }
+  heap.lay_out(reinterpret_cast<std::uintptr_t>(heap.words_));
   return heap;
+}
+
+Status HeapMemory::free(core::Core& core) const {
+  for (std::byte* const part : {words_, twins_, pages_}) {
+    if (part != nullptr) GRAPNEL_TRY(core.segments.free(core.world, core.launch.leads_node() ? part : nullptr));
+  }
+  return {};
 }
 
 Status HeapMemory::use(os::Word* extents, std::byte* memory, std::size_t number) {

@@ -27,9 +27,9 @@
 
 namespace grapnel::dsm {
 
-/// The ends of a ring: the entries ever written, and those that are being written, too. `begun` is stored before the first
-/// new entry, `end` after the last: a reader that finds `begun` no more than a ring beyond what it has read has read what
-/// was written there.
+/// The ends of a ring: the entries ever written, and those that are being written, too. `begun` is stored before the
+/// first new entry, `end` after the last: a reader that finds `begun` no more than a ring beyond what it has read has
+/// read what was written there.
 struct LogEnds {
   std::atomic<std::uint64_t> end, begun;
 
@@ -50,11 +50,14 @@ struct LogEnds {
 
 /// What the ranks of a node share beside the words of pages. All zero at first.
 struct NodeWords {
-  os::Word mutex;                     ///< of the clock and the logs (node_log.hpp)
-  os::Word step_begun;                ///< barriers of the heap whose step a rank of the node has begun
-  os::Word step_done;                 ///< … and ended
-  os::Word memory_mutex;              ///< node 0's: of the table of allocated pages (page_allocator.hpp)
-  std::atomic<std::uint64_t> serves;  ///< pages that the server was asked for
+  os::Word mutex;       ///< of the clock and the logs (node_log.hpp)
+  os::Word step_begun;  ///< barriers of the heap whose step a rank of the node has begun
+  os::Word step_done;   ///< … and ended
+  // Node 0's: of the table of allocated pages (page_allocator.hpp).
+  os::Word memory_mutex;
+  std::atomic<std::uint32_t> resting_blocks;  ///< freed, and not to be used again before
+  std::atomic<std::uint32_t> rested_at;       ///< `step_done` has come there
+  std::atomic<std::uint64_t> serves;          ///< pages that the server was asked for
   LogEnds stale, served, notices;
 };
 
@@ -72,6 +75,9 @@ class HeapMemory {
 
   /// Collective: a heap of `bytes`, whole extents. Errors: no_memory, peer_dead.
   static Result<HeapMemory> allocate(core::Core& core, std::size_t bytes);
+
+  /// Collective: gives it back, before any rank used it. Errors: peer_dead.
+  Status free(core::Core& core) const;
 
   std::size_t page_count() const { return page_count_; }
   std::size_t node_count() const { return node_count_; }
@@ -117,6 +123,7 @@ class HeapMemory {
   std::size_t page_count_ = 0, node_count_ = 0;
   std::byte* pages_ = nullptr;
   std::byte* twins_ = nullptr;
+  std::byte* words_ = nullptr;
   NodeWords* node_ = nullptr;
   std::atomic<std::uint64_t>* clock_ = nullptr;
   std::atomic<std::uint32_t>* stale_ = nullptr;

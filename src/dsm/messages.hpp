@@ -63,9 +63,12 @@ struct HomesReply {
   std::array<std::uint32_t, kHomesTold> homes{};  ///< 1 + the node; 0: none yet
 };
 
-/// Bytes: a block of that many pages is wanted; else the one that begins at `page` is given back.
+/// What is wanted of the heap's table of blocks: a block, one that small blocks are cut from, or to give one back.
+enum class MemoryWish : std::uint64_t { block, chunk, free };
 struct MemoryBody {
-  std::uint64_t pages = 0, page = 0;
+  MemoryWish wish{};
+  std::uint64_t pages = 0;  ///< of what is wanted
+  std::uint64_t page = 0;   ///< the first one of what is given back
 };
 
 }  // namespace grapnel::dsm

@@ -121,8 +121,7 @@ bool NodeLog::add_from_ring(std::uint64_t since, std::size_t most, std::vector<o
     reached = entry.interval.load(std::memory_order_relaxed) <= since;
     if (!reached) runs.push_back(unpack(entry.pages.load(std::memory_order_relaxed)));
   }
-  const bool whole = (reached || at == 0) && runs.size() <= most &&
-                     ends.is_whole(at, HeapMemory::kLogEntries);
+  const bool whole = (reached || at == 0) && runs.size() <= most && ends.is_whole(at, HeapMemory::kLogEntries);
   if (!whole) runs.clear();
   return whole;
 }

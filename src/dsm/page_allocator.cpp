@@ -51,15 +51,16 @@ std::int64_t PageAllocator::find(std::size_t pages) const {
   return kNoRoom;
 }
 
-std::optional<std::int64_t> PageAllocator::try_allocate(std::size_t pages) {
+std::optional<std::int64_t> PageAllocator::try_allocate(std::size_t pages, bool is_chunk) {
   const Turn turn(memory_.node().memory_mutex);
   if (!turn.has()) return std::nullopt;
   if (pages == 0 || pages > memory_.page_count()) return kNoRoom;
+  take_back_what_rested();
   const std::int64_t first = find(pages);
   if (first < 0) return first;
   mark(static_cast<std::size_t>(first), pages, true);
   memory_.block_pages(static_cast<std::size_t>(first))
-      .store(static_cast<std::uint32_t>(pages), std::memory_order_relaxed);
+      .store(static_cast<std::uint32_t>(pages) | (is_chunk ? kChunk : 0), std::memory_order_relaxed);
   return first;
 }
 
@@ -67,10 +68,35 @@ std::optional<std::int64_t> PageAllocator::try_free(std::size_t page) {
   const Turn turn(memory_.node().memory_mutex);
   if (!turn.has()) return std::nullopt;
   if (page >= memory_.page_count()) return kNoBlock;
-  const std::uint32_t pages = memory_.block_pages(page).exchange(0, std::memory_order_relaxed);
-  if (pages == 0) return kNoBlock;
-  mark(page, pages, false);
+  std::atomic<std::uint32_t>& block = memory_.block_pages(page);
+  const std::uint32_t pages = block.load(std::memory_order_relaxed);
+  if (pages == 0 || (pages & (kChunk | kFreed)) != 0) return kNoBlock;
+  if (memory_.node_count() == 1) {
+    block.store(0, std::memory_order_relaxed);
+    mark(page, pages, false);
+    return pages;
+  }
+  NodeWords& node = memory_.node();
+  block.store(pages | kFreed, std::memory_order_relaxed);
+  node.resting_blocks.fetch_add(1, std::memory_order_relaxed);
+  // Of all that rest: the last one to come lets the others wait with it.
+  node.rested_at.store(node.step_begun.load(std::memory_order_relaxed) + kBarriers, std::memory_order_relaxed);
   return pages;
+}
+
+void PageAllocator::take_back_what_rested() {
+  NodeWords& node = memory_.node();
+  if (node.resting_blocks.load(std::memory_order_relaxed) == 0) return;
+  const std::uint32_t now = node.step_done.load(std::memory_order_acquire);
+  if (static_cast<std::int32_t>(now - node.rested_at.load(std::memory_order_relaxed)) < 0) return;
+  for (std::size_t page = 0; page < memory_.page_count(); ++page) {
+    std::atomic<std::uint32_t>& block = memory_.block_pages(page);
+    const std::uint32_t pages = block.load(std::memory_order_relaxed);
+    if ((pages & kFreed) == 0) continue;
+    block.store(0, std::memory_order_relaxed);
+    mark(page, pages & kLength, false);
+  }
+  node.resting_blocks.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace grapnel::dsm

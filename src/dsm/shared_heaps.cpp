@@ -20,6 +20,10 @@ namespace {
 constexpr std::array<std::uintptr_t, 6> kBases = {0x100000000000, 0x180000000000, 0x280000000000,
                                                   0x300000000000, 0x380000000000, 0x400000000000};
 
+// Those of the settings.
+constexpr std::size_t kMostHeapBytes = 1024 * base::kGiB;
+constexpr int kMostLocks = 1 << 20;
+
 Result<std::unique_ptr<core::Service>> open_service(core::Core& core, progress::HandlerId first) {
   return std::unique_ptr<core::Service>(std::make_unique<SharedHeaps>(core, first));
 }
@@ -31,6 +35,7 @@ const core::ServiceType kService{"dsm", Settings::group, nullptr, kCalls, open_s
 Result<SharedHeapOptions> SharedHeaps::agree_on_options(SharedHeapOptions options) {
   const auto& settings = core_.config.get<Settings>();
   if (options.bytes == 0) options.bytes = settings.heap_bytes;
+  options.bytes = std::min(options.bytes, kMostHeapBytes + 1);  // refused below, in all ranks
   options.bytes = base::round_up(options.bytes, HeapMemory::kExtentBytes);
   if (options.locks <= 0) options.locks = static_cast<int>(settings.locks);
   const std::array<std::uint64_t, 3> mine{options.bytes, static_cast<std::uint64_t>(options.locks), heap_ ? 1U : 0U};
@@ -38,6 +43,10 @@ Result<SharedHeapOptions> SharedHeaps::agree_on_options(SharedHeapOptions option
   const bool alike = std::all_of(all.begin(), all.end(), [&](const Bytes& one) { return one == all[0]; });
   if (!alike) return Status(Code::invalid_argument, "open_shared_heap: the ranks' options differ");
   if (heap_) return Status(Code::invalid_argument, "open_shared_heap: the job's heap is open already");
+  if (options.bytes > kMostHeapBytes || options.locks > kMostLocks) {
+    return Status(Code::invalid_argument,
+                  fmt::format("open_shared_heap: {} bytes at most, and {} locks", kMostHeapBytes, kMostLocks));
+  }
   const std::size_t nodes = core_.launch.nodes().node_count();
   if (nodes <= kMostNodes) return options;
   return Status(Code::unavailable,
@@ -72,27 +81,46 @@ Status SharedHeaps::agree_on_addresses(HeapParts& parts) {
 
 Result<std::shared_ptr<Heap>> SharedHeaps::open(const SharedHeapOptions& asked) {
   GRAPNEL_ASSIGN_OR_RETURN(const auto options, agree_on_options(asked));
-  GRAPNEL_ASSIGN_OR_RETURN(auto memory, HeapMemory::allocate(core_, options.bytes));
+  GRAPNEL_ASSIGN_OR_RETURN(const auto memory, HeapMemory::allocate(core_, options.bytes));
   HeapParts parts;
   parts.memory = memory;
   parts.first_handler = first_handler_;
-  GRAPNEL_TRY(agree_on_addresses(parts));
-  const bool several_nodes = core_.launch.nodes().node_count() > 1;
-  LockOptions lock_options;
-  lock_options.payload_bytes = several_nodes ? kMostLockPayload : 0;
-  parts.lock_count = static_cast<std::uint32_t>(options.locks);
-  const int per_rank = (options.locks + core_.launch.size() - 1) / core_.launch.size();
-  const auto world = std::make_shared<const launch::Group>(core_.world);
-  GRAPNEL_ASSIGN_OR_RETURN(parts.locks, core_.service<locks::Locks>().create(world, per_rank, lock_options));
-  auto& barriers = core_.service<sync::Barriers>();
-  GRAPNEL_ASSIGN_OR_RETURN(parts.combine, barriers.add_combine(join_meetings));
+  Status made = make_parts(parts, options.locks);
+  std::shared_ptr<Heap> heap;
+  if (made.ok()) {
+    heap = std::make_shared<Heap>(core_, core_.service<sync::Barriers>(), parts);
+    made = exchange::agree_on(core_.exchange, core_.world, heap->open_view());
+  }
+  if (!made.ok()) {
+    heap.reset();
+    if (parts.locks) GRAPNEL_TRY(core_.service<locks::Locks>().destroy(*parts.locks));
+    GRAPNEL_TRY(memory.free(core_));
+    return made;
+  }
   if (core_.server != nullptr) handlers_.open(memory, core_.config.get<Settings>().homes);
-  auto heap = std::make_shared<Heap>(core_, barriers, std::move(parts));
-  // Every server knows the heap and the function, and every rank has its view, before any rank goes on.
-  GRAPNEL_TRY(exchange::agree_on(core_.exchange, core_.world, heap->open_view()));
   core_.service<rma::RmaService>().rma().keep_out(heap->base(), heap->base() + heap->bytes());
-  heap_ = heap;
-  return heap;
+  // Every server knows the heap before any rank goes on.
+  GRAPNEL_TRY(exchange::meet(core_.exchange, core_.world));
+  heap_ = std::move(heap);
+  return heap_;
+}
+
+// Every rank gets the same answer.
+Status SharedHeaps::make_parts(HeapParts& parts, int locks) {
+  if (combine_ == 0) {
+    const auto added = core_.service<sync::Barriers>().add_combine(join_meetings);
+    if (added) combine_ = *added;
+    GRAPNEL_TRY(exchange::agree_on(core_.exchange, core_.world, added.status()));
+  }
+  parts.combine = combine_;
+  GRAPNEL_TRY(agree_on_addresses(parts));
+  LockOptions options;
+  options.payload_bytes = core_.launch.nodes().node_count() > 1 ? kMostLockPayload : 0;
+  parts.lock_count = static_cast<std::uint32_t>(locks);
+  const int per_rank = (locks - 1) / core_.launch.size() + 1;
+  const auto world = std::make_shared<const launch::Group>(core_.world);
+  GRAPNEL_ASSIGN_OR_RETURN(parts.locks, core_.service<locks::Locks>().create(world, per_rank, options));
+  return {};
 }
 
 void SharedHeaps::append_counts(std::vector<OperationCount>& rows) const {

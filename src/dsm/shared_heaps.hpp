@@ -33,10 +33,12 @@ class SharedHeaps final : public core::Service {
   Result<SharedHeapOptions> agree_on_options(SharedHeapOptions options);
   /// Where the heap lies in all ranks: the first range that is free in all.
   Status agree_on_addresses(HeapParts& parts);
+  Status make_parts(HeapParts& parts, int locks);
 
   core::Core& core_;
   const progress::HandlerId first_handler_;
   Handlers handlers_;
+  std::uint32_t combine_ = 0;  ///< of barriers; 0: not added yet
   std::shared_ptr<Heap> heap_;
 };
 

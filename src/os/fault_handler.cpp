@@ -68,7 +68,9 @@ void on_fault(int number, siginfo_t* info, void* machine) {
   for (Range& range : ranges) {
     const std::uintptr_t begin = range.begin.load(std::memory_order_acquire);  // pairs with `add_fault_range`
     if (begin == 0 || address - begin >= range.bytes.load(std::memory_order_relaxed)) continue;
-    if (!is_of_access(info) || is_of_hardware(number, info) || is_of_code(machine) || ::getpid() != owner.load(std::memory_order_relaxed)) break;
+    if (!is_of_access(info) || is_of_hardware(number, info) || is_of_code(machine) ||
+        ::getpid() != owner.load(std::memory_order_relaxed))
+      break;
     range.function.load(std::memory_order_relaxed)(range.context.load(std::memory_order_relaxed), address,
                                                    access_of(machine));
     errno = kept;

@@ -5,8 +5,8 @@
 // before.
 //
 // The function runs on the thread that faulted, with all asynchronous signals blocked; on its stack, unless the program
-// had a handler on another one (SA_ONSTACK), which then has to be large enough for a message (64 KiB). It may send, wait
-// and map; it must not touch the range itself, nor take a mutex under which a program touches it. `errno` is kept.
+// had a handler on another one (SA_ONSTACK), which then has to be large enough for a message (64 KiB). It may send,
+// wait and map; it must not touch the range itself, nor take a mutex under which a program touches it. `errno` is kept.
 //
 // Threads: `add` and `remove` one at a time.
 // SPDX-License-Identifier: Apache-2.0

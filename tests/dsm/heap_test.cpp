@@ -42,12 +42,53 @@ WORLD_TEST(Heap, BlocksDoNotOverlapAndCanBeFreedAnywhere) {
   h.barrier();
 }
 
+// Blocks are used again; between nodes, not before what was written to them is everywhere.
+WORLD_TEST(Heap, FreedBlocksAreUsedAgain) {
+  SmallHeap h(g);
+  SharedHeap& heap = h.heap();
+  const std::size_t most = heap.bytes() / static_cast<std::size_t>(h.size()) / kPage * kPage;
+  for (std::uint64_t round = 1; round <= 6; ++round) {
+    auto block = heap.allocate(most);
+    for (int tries = 0; tries < 3; ++tries) {
+      h.barrier();
+      if (!block.ok()) block = heap.allocate(most);
+    }
+    ASSERT_TRUE(block.ok()) << block.status().to_string();
+    auto* const words = static_cast<std::uint64_t*>(*block);
+    const auto mine = pattern(g.rank(), round, 0);
+    heap.store(words, mine);
+    h.lock(0);
+    h.unlock(0);
+    EXPECT_EQ(heap.load(words), mine);
+    h.barrier();
+    EXPECT_EQ(heap.load(words), mine);
+    heap.store(words + 1, mine);  // not released when it is freed
+    EXPECT_OK(heap.free(*block));
+    EXPECT_EQ(heap.free(*block).code(), Code::invalid_argument) << "freed twice";
+  }
+  h.barrier();
+}
+
+// A heap that cannot be made leaves nothing behind, and the next one can be.
+WORLD_TEST(Heap, AnOpenThatFailsCanBeTriedAgain) {
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(g.open_shared_heap({.bytes = std::size_t{1} << 60}).status().code(), Code::invalid_argument);
+    if (g.size() > 1) {
+      const SharedHeapOptions different{.bytes = std::size_t{1 + index(g.rank())} << 20};
+      EXPECT_EQ(g.open_shared_heap(different).status().code(), Code::invalid_argument);
+    }
+  }
+  SmallHeap h(g);
+  h.barrier();
+}
+
 WORLD_TEST(Heap, MistakesAreNamed) {
   SmallHeap h(g);
   SharedHeap& heap = h.heap();
   EXPECT_EQ(g.open_shared_heap({.bytes = 1 << 20}).status().code(), Code::invalid_argument);
   EXPECT_EQ(heap.allocate(0).status().code(), Code::invalid_argument);
   EXPECT_EQ(heap.allocate(heap.bytes() + 1).status().code(), Code::no_memory);
+  EXPECT_EQ(heap.allocate(SIZE_MAX).status().code(), Code::no_memory);
   EXPECT_EQ(heap.lock(-1).code(), Code::invalid_argument);
   EXPECT_EQ(heap.lock(16).message(), "lock 16 of the shared heap: it has the locks 0..15");
   EXPECT_EQ(heap.unlock(3).code(), Code::invalid_argument);

@@ -78,7 +78,8 @@ bool nested_locks_fail(std::uint64_t seed) {
 }
 
 bool fails(std::uint64_t seed, Bug bug) {
-  return bug == Bug::busy_not_asked || bug == Bug::given_back_before_named ? nested_locks_fail(seed) : random_program_fails(seed);
+  return bug == Bug::busy_not_asked || bug == Bug::given_back_before_named ? nested_locks_fail(seed)
+                                                                           : random_program_fails(seed);
 }
 
 class PlantedBug : public ::testing::TestWithParam<std::pair<const char*, Bug>> {};

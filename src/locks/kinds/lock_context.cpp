@@ -80,10 +80,10 @@ Status LockContext::deliver(Voice voice, NodeId to, const LockId& lock, const Lo
 }
 
 // The caller has the client's guard.
-Status LockContext::send_to(NodeId to, const Composed& composed) {
+Status LockContext::send_to(NodeId to, ByteView composed) {
   progress::OutgoingRequest order;
   order.handler = kLockTellHandler;
-  order.body = composed.view();
+  order.body = composed;
   statistics.messages.add(1);
   return client_->send(to, order).status();
 }
@@ -92,14 +92,14 @@ Status LockContext::send_to(NodeId to, const Composed& composed) {
 Status LockContext::tell(NodeId to, const LockBody& body, ByteView payload) {
   const Composed composed(body, payload);
   progress::Client::Guard guard(*client_);
-  GRAPNEL_TRY(send_to(to, composed));
+  GRAPNEL_TRY(send_to(to, composed.view()));
   return client_->drain(to);
 }
 
 // Not `drain`, which ends where the job does: no other thread would move it then.
 void LockContext::tell_at_the_end(NodeId to, const LockBody& body, std::uint64_t until_ns) {
   progress::Client::Guard guard(*client_);
-  if (!send_to(to, Composed(body, {})).ok()) return;
+  if (!send_to(to, Composed(body, {}).view()).ok()) return;
   while (!client_->try_drain(to) && waiting.host().now_ns() < until_ns) client_->progress();
 }
 

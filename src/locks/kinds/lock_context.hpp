@@ -121,7 +121,7 @@ class LockContext {
   }
 
  private:
-  Status send_to(NodeId to, const LockBody& body, ByteView payload);
+  Status send_to(NodeId to, ByteView composed);
 
   progress::Client* client_;
   progress::Server* server_;
