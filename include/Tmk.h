@@ -10,8 +10,8 @@
  *   ...
  *   Tmk_exit(0);
  *
- * Started by `grapnel run`, mpirun or srun; link with -ltmk (pkg-config grapnel-tmk). docs/tmk.md lists what differs from
- * the original.
+ * Started by `grapnel run`, mpirun or srun; link with -ltmk (pkg-config grapnel-tmk).
+ * How to port a program: docs/tmk.md.
  * Errors: a call that cannot do what it is for ends the job with a message.
  * Threads: one thread of a process calls; others may load and store.
  * SPDX-License-Identifier: Apache-2.0 */

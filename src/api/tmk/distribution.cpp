@@ -42,11 +42,14 @@ Status Distribution::open(Runtime& runtime, SharedHeap& heap, int lock) {
   lock_ = lock;
   me_ = static_cast<std::uint32_t>(runtime.rank());
   alone_ = runtime.size() == 1;
+  std::uintptr_t address = 0;
   if (me_ == 0) {
     GRAPNEL_ASSIGN_OR_RETURN(void* const page, heap_.allocate(kPageBytes));
-    list_ = static_cast<List*>(page);
+    address = reinterpret_cast<std::uintptr_t>(page);
   }
-  return runtime.broadcast(&list_, sizeof list_, Rank{0});
+  GRAPNEL_TRY(runtime.broadcast(&address, sizeof address, Rank{0}));
+  list_ = reinterpret_cast<List*>(address);
+  return {};
 }
 
 bool Distribution::in_heap(const void* object) const {

@@ -4,6 +4,7 @@
 
 import argparse
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -105,6 +106,16 @@ class TmkTest(jobs.Case):
         self.environment["GRAPNEL_DSM_LOCKS"] = "64"
         self.check_mistake("lock-of-setting", "Tmk_lock_acquire: lock 64 is not below 64 (GRAPNEL_DSM_LOCKS)")
 
+    def test_what_the_library_shows(self):
+        command = ["nm", "-D", "--defined-only", jobs.OPTIONS.library]
+        lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+        shown = {line.split()[-1] for line in lines}
+        header = (Path(__file__).resolve().parents[3] / "include/Tmk.h").read_text()
+        declared = set(re.findall(r"^(?:void\*?|extern unsigned) (Tmk_\w+)", header, re.MULTILINE))
+        self.assertEqual(len(declared), 10)
+        self.assertEqual({name for name in shown if name.startswith("Tmk_")}, declared)
+        self.assertEqual([name for name in shown if name.startswith("_")], [], "symbols of C++")
+
     def check_mistake(self, mistake, text):
         code, out, err = self.run_program((2, 2), "mistakes", mistake)
         self.assertNotEqual(code, 0)
@@ -116,4 +127,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tool", required=True, help="the grapnel command")
     parser.add_argument("--programs", required=True, help="the folder of the test programs")
+    parser.add_argument("--library", required=True, help="libtmk.so")
     jobs.main(parser)
