@@ -3,8 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <future>
+#include <memory>
+#include <thread>
 
 namespace grapnel::tmk {
 
@@ -15,9 +19,27 @@ Job& job_of(const char* call) {
   return *the_job;
 }
 
-// Output that the program has buffered is written first: it leads to the mistake.
+namespace {
+
+constexpr auto kFlush = std::chrono::milliseconds(500);
+
+// Buffered output is written, as by exit. A stream may be locked by a thread that waits for input from it; so another
+// thread flushes, standard output first, and the job ends after some time without the rest.
+void flush_streams() {
+  const auto done = std::make_shared<std::promise<void>>();
+  auto flushed = done->get_future();
+  std::thread([done] {
+    std::fflush(stdout);
+    std::fflush(nullptr);
+    done->set_value();
+  }).detach();
+  flushed.wait_for(kFlush);
+}
+
+}  // namespace
+
 void stop(const std::string& why, int exit_code) {
-  std::fflush(nullptr);
+  flush_streams();
   if (the_job != nullptr) the_job->runtime->abort(exit_code, why);
   std::fprintf(stderr, "%s\n", why.c_str());
   std::_Exit(exit_code);

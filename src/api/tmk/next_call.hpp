@@ -6,6 +6,7 @@
 #pragma once
 
 #include <dlfcn.h>
+#include <sys/uio.h>
 
 #include <atomic>
 #include <cerrno>
@@ -63,6 +64,13 @@ auto with_readable(const void* buffer, std::size_t bytes, Call call) {
 template <typename Call>
 auto with_writable(const void* buffer, std::size_t bytes, Call call) {
   return with_access([=] { return touch(buffer, bytes, true); }, call);
+}
+
+/// Touches pieces, and the array that lists them.
+inline bool touch_pieces(const iovec* pieces, std::size_t count, bool writes) {
+  bool any = touch(pieces, sizeof(iovec) * count, false);
+  for (std::size_t i = 0; i < count; ++i) any = touch(pieces[i].iov_base, pieces[i].iov_len, writes) || any;
+  return any;
 }
 
 }  // namespace grapnel::tmk

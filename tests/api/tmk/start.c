@@ -1,6 +1,7 @@
 /* Start and end: `start WAY` starts, does a little, and ends as WAY says. A process prints "started" with its number.
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,6 +35,20 @@ static void be_late(void) {
   CHECK(*shared == 17);
 }
 
+static void* read_pipe(void* stream) {
+  fgetc(stream);
+  return NULL;
+}
+
+/* A thread that waits for input holds its stream's lock. */
+static void block_in_a_stream(void) {
+  int ends[2];
+  pthread_t thread;
+  CHECK(pipe(ends) == 0);
+  CHECK(pthread_create(&thread, NULL, read_pipe, fdopen(ends[0], "r")) == 0);
+  usleep(20000);
+}
+
 int main(int argc, char** argv) {
   const char* const way = argc > 1 ? argv[1] : "";
   if (strcmp(way, "unstarted") == 0) Tmk_exit(4);
@@ -44,6 +59,10 @@ int main(int argc, char** argv) {
   Tmk_barrier(0);
   if (strcmp(way, "return") == 0) return 0;
   if (strcmp(way, "return-3") == 0) return Tmk_proc_id == last() ? 3 : 0;
+  if (strcmp(way, "blocked-3") == 0 && Tmk_proc_id == last()) {
+    block_in_a_stream();
+    exit(3);
+  }
   if (strcmp(way, "exit-3") == 0 && Tmk_proc_id == last()) exit(3);
   if (strcmp(way, "Tmk_exit-3") == 0 && Tmk_proc_id == last()) Tmk_exit(3);
   if (strcmp(way, "exit-256") == 0 && Tmk_proc_id == last()) exit(256);

@@ -87,6 +87,17 @@ static void test_socket(void) {
   char* const got = target();
   CHECK(recv(ends[1], got, kBytes, MSG_WAITALL) == kBytes);
   CHECK(memcmp(got, pattern, kBytes) == 0);
+  char* const next = target();
+  CHECK(sendto(ends[0], source(), kBytes, 0, NULL, 0) == kBytes);
+  CHECK(recvfrom(ends[1], next, kBytes, MSG_WAITALL, NULL, NULL) == kBytes);
+  CHECK(memcmp(next, pattern, kBytes) == 0);
+  char* const last = target();
+  struct iovec from = {source(), kBytes}, to = {last, kBytes};
+  struct msghdr message = {.msg_iov = &from, .msg_iovlen = 1};
+  CHECK(sendmsg(ends[0], &message, 0) == kBytes);
+  message.msg_iov = &to;
+  CHECK(recvmsg(ends[1], &message, MSG_WAITALL) == kBytes);
+  CHECK(memcmp(last, pattern, kBytes) == 0);
   close(ends[0]);
   close(ends[1]);
 }

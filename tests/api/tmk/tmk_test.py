@@ -62,7 +62,7 @@ class TmkTest(jobs.Case):
                     self.assertEqual(sorted(lines), [f"last words {i}" for i in range(shape[0])] + wanted)
 
     def test_a_status_ends_the_job(self):
-        for way, wanted in (("return-3", 3), ("exit-3", 3), ("Tmk_exit-3", 3), ("exit-256", 1)):
+        for way, wanted in (("return-3", 3), ("exit-3", 3), ("Tmk_exit-3", 3), ("exit-256", 1), ("blocked-3", 3)):
             with self.subTest(way):
                 code, out, err = self.run_program((3, 2), "start", way)
                 self.assertEqual(code, wanted, err)
