@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* The object of library.h, which each process has at an address of its own.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "library.h"
 
 static int object[8];
