@@ -1,0 +1,33 @@
+# The applications on TreadMarks' interface, over ranks, nodes and both page traps.
+# SPDX-License-Identifier: Apache-2.0
+
+# shared_run(program regex argument...): verified runs in five worlds, and in one of them by mprotect.
+function(shared_run program regex)
+  foreach(world 1-1 3-1 3-3 5-2 8-4)
+    string(REPLACE "-" ";" numbers ${world})
+    list(GET numbers 0 ranks)
+    list(GET numbers 1 nodes)
+    application_run(PROGRAM ${program} NAME ${program}_${ranks}_${nodes} RANKS ${ranks} NODES ${nodes} EXIT 0
+      SAYS ${regex} ARGUMENTS ${ARGN} --verify)
+  endforeach()
+  application_run(PROGRAM ${program} NAME ${program}_mprotect_3_2 RANKS 3 NODES 2 EXIT 0 SAYS ${regex}
+    ENVIRONMENT GRAPNEL_DSM_TRAP=mprotect ARGUMENTS ${ARGN} --verify)
+endfunction()
+
+foreach(program jacobi sor)
+  set(pass "^${program}: PASS differences=0$")
+  # Rows that are no multiple of a page: processes write to different parts of one page.
+  shared_run(${program} ${pass} --n 203 --iterations 20)
+  application_run(PROGRAM ${program} NAME ${program}_whole_pages_2_2 RANKS 2 NODES 2 EXIT 0 SAYS ${pass}
+    ARGUMENTS --n 1024 --iterations 5 --verify)
+  # Fewer rows than processes; one page for all.
+  application_run(PROGRAM ${program} NAME ${program}_few_rows_5_3 RANKS 5 NODES 3 EXIT 0 SAYS ${pass}
+    ARGUMENTS --n 4 --iterations 9 --verify)
+  application_run(PROGRAM ${program} NAME ${program}_single EXIT 0 SAYS ${pass} ARGUMENTS --n 50 --verify)
+  application_run(PROGRAM ${program} NAME ${program}_unverified_2_2 RANKS 2 NODES 2 EXIT 0
+    SAYS "^${program}: DONE not verified$" ARGUMENTS --n 50 --iterations 3)
+  application_run(PROGRAM ${program} NAME ${program}_bad_argument_2_2 RANKS 2 NODES 2 EXIT 2
+    SAYS "^${program}: --n: Value 2 not in range" ARGUMENTS --n 2)
+  application_run(PROGRAM ${program} NAME ${program}_no_room_2_2 RANKS 2 NODES 2 EXIT 1
+    SAYS "^${program}: FAIL no room" ENVIRONMENT GRAPNEL_DSM_HEAP_BYTES=4m ARGUMENTS --n 1024)
+endforeach()
