@@ -31,3 +31,28 @@ foreach(program jacobi sor)
   application_run(PROGRAM ${program} NAME ${program}_no_room_2_2 RANKS 2 NODES 2 EXIT 1
     SAYS "^${program}: FAIL no room" ENVIRONMENT GRAPNEL_DSM_HEAP_BYTES=4m ARGUMENTS --n 1024)
 endforeach()
+
+set(pass "^tsp: PASS optimum=[0-9]+$")
+set(cities ${CMAKE_CURRENT_LIST_DIR}/cities)
+grapnel_test(NAME tsp_unit_test SOURCES tsp_cities_test.cpp tsp_search_test.cpp tsp_tsplib_test.cpp
+  LIBS tsp_parts GTest::gtest_main)
+shared_run(tsp ${pass} --cities 12)
+application_run(PROGRAM tsp NAME tsp_two_cities_5_3 RANKS 5 NODES 3 EXIT 0 SAYS ${pass} ARGUMENTS --cities 2 --verify)
+# The whole search in one process; all tours in the queue.
+application_run(PROGRAM tsp NAME tsp_depth_1_3_3 RANKS 3 NODES 3 EXIT 0 SAYS ${pass}
+  ARGUMENTS --cities 10 --seed 2 --depth 1 --verify)
+application_run(PROGRAM tsp NAME tsp_depth_12_3_3 RANKS 3 NODES 3 EXIT 0 SAYS ${pass}
+  ARGUMENTS --cities 10 --seed 3 --depth 12 --verify)
+application_run(PROGRAM tsp NAME tsp_single EXIT 0 SAYS ${pass} ARGUMENTS --cities 11 --verify)
+application_run(PROGRAM tsp NAME tsp_unverified_2_2 RANKS 2 NODES 2 EXIT 0 SAYS "^tsp: DONE not verified$"
+  ARGUMENTS --cities 8)
+application_run(PROGRAM tsp NAME tsp_file_3_2 RANKS 3 NODES 2 EXIT 0 SAYS "^tsp: PASS optimum=44$"
+  ARGUMENTS --file ${cities}/rectangle.tsp --verify)
+application_run(PROGRAM tsp NAME tsp_file_twice_3_2 RANKS 3 NODES 2 EXIT 1
+  SAYS "^tsp: FAIL .*twice.tsp:7: city 1 appears twice$" ARGUMENTS --file ${cities}/twice.tsp)
+application_run(PROGRAM tsp NAME tsp_file_missing_2_2 RANKS 2 NODES 2 EXIT 1
+  SAYS "^tsp: FAIL .*absent.tsp: cannot be opened: No such file" ARGUMENTS --file ${cities}/absent.tsp)
+application_run(PROGRAM tsp NAME tsp_bad_argument_2_2 RANKS 2 NODES 2 EXIT 2 SAYS "^tsp: --cities: Value 33 not in range"
+  ARGUMENTS --cities 33)
+application_run(PROGRAM tsp NAME tsp_file_and_cities_2_1 RANKS 2 NODES 1 EXIT 2 SAYS "^tsp: --.* excludes --"
+  ARGUMENTS --cities 5 --file ${cities}/rectangle.tsp)
