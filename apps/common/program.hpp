@@ -1,8 +1,8 @@
 // A program on TreadMarks' interface from its first line to its exit code.
 //
-// Last line and exit code: `NAME: PASS …` and 0 where the result was verified and is right, `NAME: DONE …` and 0 where it
-// was not to be verified, `NAME: FAIL …` and 1 otherwise, also where a line cannot be written. Process 0 prints them. A
-// bad argument is answered on stderr with 2 before anything is done.
+// Last line and exit code: `NAME: PASS …` and 0 where the result was verified and is right, `NAME: DONE …` and 0 where
+// it was not to be verified, `NAME: FAIL …` and 1 otherwise; 1 also where a line cannot be written. Process 0 prints
+// them. A bad argument is answered on stderr with 2 before anything is done.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

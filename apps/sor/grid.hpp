@@ -1,8 +1,8 @@
-// A square grid whose red and black points are in two arrays, and the half step of red-black successive over-relaxation.
+// A square grid whose red and black points are in two arrays, and the half step of red-black over-relaxation.
 //
 // Point (row, column) is red where row + column is even. Place k of a row of an array is the row's k-th point of that
-// colour, so the four neighbours of a point are all in the other array. Used by the sequential and the shared run, so that
-// both compute the same bits.
+// colour, so the four neighbours of a point are all in the other array. Used by the sequential and the shared run, so
+// that both compute the same bits.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

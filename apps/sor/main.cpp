@@ -2,8 +2,8 @@
 //
 //   grapnel run -n 4 --nodes 2 -- sor --n 1024 --iterations 100 --verify
 //
-// Each process initialises and updates its own rows, and reads one row of each neighbour; two barriers per iteration, one
-// after the red points and one after the black ones.
+// Each process initialises and updates its own rows, and reads one row of each neighbour; two barriers per iteration,
+// one after the red points and one after the black ones.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// The table has, for each set of cities without city 0 and each of its members, the shortest path from city 0 through the
-// set that ends at the member.
+// The table has, for each set of cities without city 0 and each of its members, the shortest path from city 0 through
+// the set that ends at the member.
 // SPDX-License-Identifier: Apache-2.0
 #include "held_karp.hpp"
 

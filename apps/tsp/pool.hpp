@@ -1,7 +1,7 @@
 // The partial tours that wait to be searched: a priority queue in shared memory, the lowest bound first.
 //
-// The caller holds the queue's lock. A tour is split and its parts are put back in one critical section, so a pool that is
-// found empty stays empty.
+// The caller holds the queue's lock. A tour is split and its parts are put back in one critical section, so a pool that
+// is found empty stays empty.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,7 +1,7 @@
 // Cities from a TSPLIB file with EDGE_WEIGHT_TYPE EUC_2D.
 //
-// Read: TYPE (TSP), DIMENSION, EDGE_WEIGHT_TYPE, NODE_COORD_SECTION; other keys are skipped. Source: G. Reinelt, "TSPLIB
-// 95".
+// Read: TYPE (TSP), DIMENSION, EDGE_WEIGHT_TYPE, NODE_COORD_SECTION; other keys are skipped.
+// Source: G. Reinelt, "TSPLIB 95".
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

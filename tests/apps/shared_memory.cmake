@@ -56,3 +56,19 @@ application_run(PROGRAM tsp NAME tsp_bad_argument_2_2 RANKS 2 NODES 2 EXIT 2 SAY
   ARGUMENTS --cities 33)
 application_run(PROGRAM tsp NAME tsp_file_and_cities_2_1 RANKS 2 NODES 1 EXIT 2 SAYS "^tsp: --.* excludes --"
   ARGUMENTS --cities 5 --file ${cities}/rectangle.tsp)
+
+# Without FFTW the last line ends in "at sample points".
+set(pass "^fft3d: PASS error=[0-9.e-]+( at sample points)?$")
+grapnel_test(NAME fft3d_unit_test SOURCES fft3d_test.cpp LIBS fft3d_parts GTest::gtest_main)
+shared_run(fft3d ${pass} --n 16 --iterations 2)
+application_run(PROGRAM fft3d NAME fft3d_large_2_2 RANKS 2 NODES 2 EXIT 0 SAYS ${pass} ARGUMENTS --n 32 --verify)
+# One element; fewer planes than processes.
+application_run(PROGRAM fft3d NAME fft3d_one_3_2 RANKS 3 NODES 2 EXIT 0 SAYS ${pass} ARGUMENTS --n 1 --verify)
+application_run(PROGRAM fft3d NAME fft3d_few_planes_5_3 RANKS 5 NODES 3 EXIT 0 SAYS ${pass} ARGUMENTS --n 4 --verify)
+application_run(PROGRAM fft3d NAME fft3d_single EXIT 0 SAYS ${pass} ARGUMENTS --n 8 --verify)
+application_run(PROGRAM fft3d NAME fft3d_unverified_2_2 RANKS 2 NODES 2 EXIT 0 SAYS "^fft3d: DONE not verified$"
+  ARGUMENTS --n 8)
+application_run(PROGRAM fft3d NAME fft3d_bad_argument_2_2 RANKS 2 NODES 2 EXIT 2
+  SAYS "^fft3d: --n: 24 is not a power of two" ARGUMENTS --n 24)
+application_run(PROGRAM fft3d NAME fft3d_no_room_2_2 RANKS 2 NODES 2 EXIT 1 SAYS "^fft3d: FAIL no room"
+  ENVIRONMENT GRAPNEL_DSM_HEAP_BYTES=4m ARGUMENTS --n 64)
