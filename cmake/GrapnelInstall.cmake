@@ -18,7 +18,7 @@ endfunction()
 
 # What an installation needs, and no more: `cmake --build … --target installed`.
 add_custom_target(installed)
-foreach(target IN ITEMS grapnel_tool lu grapnel_shared armci armci_static)
+foreach(target IN ITEMS grapnel_tool lu grapnel_shared tmk armci armci_static)
   if(TARGET ${target})
     add_dependencies(installed ${target})
   endif()
@@ -57,6 +57,17 @@ if(TARGET grapnel_shared)
     ${PROJECT_BINARY_DIR}/package/grapnelConfigVersion.cmake
     DESTINATION ${package_folder})
   install(FILES ${PROJECT_BINARY_DIR}/package/grapnel.pc DESTINATION lib/pkgconfig)
+endif()
+
+if(TARGET tmk)
+  grapnel_relocatable(tmk)
+  set_target_properties(tmk PROPERTIES
+    VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  install(TARGETS tmk LIBRARY DESTINATION lib)
+  install(FILES ${PROJECT_SOURCE_DIR}/include/Tmk.h DESTINATION include)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/grapnel-tmk.pc.in ${PROJECT_BINARY_DIR}/package/grapnel-tmk.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/package/grapnel-tmk.pc DESTINATION lib/pkgconfig)
 endif()
 
 # A front end is installed with its headers, and with the libraries that its archive needs.

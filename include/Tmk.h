@@ -10,7 +10,8 @@
  *   ...
  *   Tmk_exit(0);
  *
- * Started by `grapnel run`, mpirun or srun; link with -ltmk, and -lgrapnel. docs/tmk.md has what differs from the original.
+ * Started by `grapnel run`, mpirun or srun; link with -ltmk (pkg-config grapnel-tmk).
+ * How to port a program: docs/tmk.md.
  * Errors: a call that cannot do what it is for ends the job with a message.
  * Threads: one thread of a process calls; others may load and store.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -34,14 +35,15 @@ extern unsigned Tmk_nprocs;
 
 /* Collective, before any other call. Arguments are the program's: nothing is taken from them. */
 void Tmk_startup(int argc, char** argv);
-/* Collective with status 0: returns to the system when all processes have called it. Another status ends the job with it. */
+/* Collective with status 0: the process ends when all processes have called it. Another status ends the job with it.
+ * `exit` and a return from main do the same. */
 void Tmk_exit(int status) __attribute__((noreturn));
 
 /* Shared memory, zero where it was never used; one process calls. Null where there is no room. */
 void* Tmk_malloc(size_t bytes);
 void Tmk_free(void* block);
-/* Of one process: the bytes of a global or static object become those of the same object in all other processes, after
- * their next barrier or lock that follows. */
+/* One process calls: the bytes of a global or static object are copied to the same object of each other process, in its
+ * next barrier or lock acquire that follows a barrier or lock release of the caller. */
 void Tmk_distribute(const void* object, size_t bytes);
 
 /* Collective: all that any process wrote before is seen by all. All give the same number, below TMK_NBARRIERS. */

@@ -28,6 +28,13 @@ add_executable(first first.cpp)
 target_link_libraries(first PRIVATE grapnel::grapnel)
 """
 
+CMAKE_PROJECT_TMK = """cmake_minimum_required(VERSION 3.25)
+project(consumer C)
+find_package(grapnel REQUIRED)
+add_executable(sum sum.c)
+target_link_libraries(sum PRIVATE grapnel::tmk)
+"""
+
 
 def output_of(command, folder, **variables):
     """What a command line of the shell prints. Anything but exit code 0 is an error that shows it."""
@@ -83,6 +90,21 @@ class InstallTest(unittest.TestCase):
         (project / "first.cpp").write_text((self.folder / "first.cpp").read_text())
         output_of(f"cmake -G Ninja -S . -B build -DCMAKE_PREFIX_PATH={self.prefix} && cmake --build build", project)
         self.run_first(project / "build/first")
+
+    def test_a_program_of_tmk_by_each_way_to_link(self):
+        project = self.folder / "tmk"
+        project.mkdir()
+        (project / "CMakeLists.txt").write_text(CMAKE_PROJECT_TMK)
+        page = (SOURCE / "docs/tmk.md").read_text()
+        (project / "sum.c").write_text(re.search("```c\n(.*?)```", page, re.DOTALL)[1])
+        package = f"PKG_CONFIG_PATH={self.prefix}/lib/pkgconfig pkg-config --cflags --libs grapnel-tmk"
+        for command in (f"cc sum.c -o sum $({package}) -Wl,-rpath,{self.prefix}/lib",
+                        f"cmake -G Ninja -S . -B build -DCMAKE_PREFIX_PATH={self.prefix} && cmake --build build"):
+            with self.subTest(command):
+                output_of(command, project)
+                program = project / ("build/sum" if command.startswith("cmake") else "sum")
+                printed = output_of(f"{self.prefix}/bin/grapnel run -n 4 --nodes 2 -- {program}", project)
+                self.assertEqual(printed, "sum 10\n")
 
     def test_nothing_looks_into_the_build_tree(self):
         for file in [*self.prefix.glob("bin/*"), *self.prefix.glob("lib/*.so")]:
