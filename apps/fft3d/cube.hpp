@@ -1,5 +1,5 @@
-// A cube of n · n · n complex numbers, and what a process does to its planes of it. Used by the sequential and the shared
-// run.
+// A cube of n · n · n complex numbers, and what a process does to its planes of it. Used by the sequential and the
+// shared run.
 //
 // Two layouts: `Cube` has element (x, y, z) at ((x · n) + y) · n + z, in planes of one x; `turned` has it at
 // ((y · n) + z) · n + x, in planes of one y, so that a row is along x.
