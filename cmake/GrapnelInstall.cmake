@@ -18,7 +18,8 @@ endfunction()
 
 # What an installation needs, and no more: `cmake --build … --target installed`.
 add_custom_target(installed)
-foreach(target IN ITEMS grapnel_tool lu grapnel_shared tmk armci armci_static)
+set(shared_memory_programs jacobi sor tsp fft3d)
+foreach(target IN ITEMS grapnel_tool lu ${shared_memory_programs} grapnel_shared tmk armci armci_static)
   if(TARGET ${target})
     add_dependencies(installed ${target})
   endif()
@@ -34,6 +35,9 @@ endfunction()
 
 grapnel_install_program(grapnel_tool grapnel)
 grapnel_install_program(lu grapnel-lu)
+foreach(program IN LISTS shared_memory_programs)
+  grapnel_install_program(${program} grapnel-${program})
+endforeach()
 
 # For programs under the leak sanitizer: what PMIx and the like keep until their end.
 install(FILES ${PROJECT_SOURCE_DIR}/tests/sanitizers/leaks.txt DESTINATION share/grapnel)
