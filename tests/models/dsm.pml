@@ -12,7 +12,7 @@
    5 Bug::merge_overwrites · 6 Bug::fetch_beside_flush · 7 Bug::dirt_forgotten · 8 Bug::busy_not_asked ·
    9 Bug::mark_after_look · 10 Bug::served_not_read · 11 Bug::named_for_ever · 12 Bug::own_place_skipped ·
    13 merge compares the page with the twin · 14 an absent page is valid ·
-   15 to 18 change what REPAIRED does: the count of serves is read last · busy is free before the interval is made ·
+   15 the count of serves is read last · 16 to 18, below: busy is free before the interval is made ·
    named is stored before the clock · a page becomes named that the interval does not name */
 #ifndef MUTANT
 #define MUTANT 0
@@ -24,20 +24,16 @@
 #define SCENE 0
 #endif
 
-/* 0: as the code is, which loses writes in the scenes 2 to 4. 1: with three changes, each of which one of them needs.
-   KEEPS_BUSY: Heap::flush leaves PageWords::busy to Heap::release_writes, which gives it back after the interval is
-   made. NAMED_LAST: NodeLog::make_interval stores PageWords::named after its clock. LOOKS_ONCE: it stores that of the
-   pages that the interval names, and looks at no PageWords::is_tracked again. */
-#ifndef REPAIRED
-#define REPAIRED 0
-#endif
-#if REPAIRED && MUTANT != 16
+/* KEEPS_BUSY: Heap::release_writes gives PageWords::busy back after the interval is made. NAMED_LAST:
+   NodeLog::make_interval stores PageWords::named after its clock. LOOKS_ONCE: it stores that of the pages that the
+   interval names, and looks at PageWords::is_tracked once. Without one of them writes are lost. */
+#if MUTANT != 16
 #define KEEPS_BUSY
 #endif
-#if REPAIRED && MUTANT != 17
+#if MUTANT != 17
 #define NAMED_LAST
 #endif
-#if REPAIRED && MUTANT != 18
+#if MUTANT != 18
 #define LOOKS_ONCE
 #endif
 
