@@ -152,14 +152,15 @@ Status Heap::ask_for_notices(std::vector<News>& news) {
 }
 
 Status Heap::unmap_stale() {
-  std::vector<std::size_t> stale;
+  std::vector<std::size_t> candidates, stale;
+  const bool whole = log_.read_stale(stale_cursor_, [&](std::size_t page) { candidates.push_back(page); });
   const base::MutexLock lock(mapping_);
-  const auto look = [&](std::size_t page) GRAPNEL_REQUIRES(mapping_) {
+  if (!whole) candidates = mapped_.pages();
+  for (const std::size_t page : candidates) {
     const PageWords& words = memory_.words(page);
     const bool here = words.home.load(std::memory_order_relaxed) == my_home();
     if (mapped_.has(page) && !here && !words.is_valid()) stale.push_back(page);
-  };
-  if (!log_.read_stale(stale_cursor_, look)) mapped_.for_each(look);
+  }
   std::sort(stale.begin(), stale.end());
   stale.erase(std::unique(stale.begin(), stale.end()), stale.end());
   for (const os::Pages& run : runs_of(stale)) must(trap_->unmap(run));

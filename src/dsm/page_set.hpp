@@ -20,14 +20,15 @@ class PageSet {
   void remove(std::size_t page) { words_[page / 64] &= ~(std::uint64_t{1} << (page % 64)); }
   void clear() { words_.assign(words_.size(), 0); }
 
-  /// Calls `visit(page)` for each, ascending.
-  template <typename Visit>
-  void for_each(Visit visit) const {
+  /// Ascending.
+  std::vector<std::size_t> pages() const {
+    std::vector<std::size_t> numbers;
     for (std::size_t i = 0; i < words_.size(); ++i) {
       for (std::uint64_t word = words_[i]; word != 0; word &= word - 1) {
-        visit(i * 64 + static_cast<std::size_t>(std::countr_zero(word)));
+        numbers.push_back(i * 64 + static_cast<std::size_t>(std::countr_zero(word)));
       }
     }
+    return numbers;
   }
 
  private:
@@ -35,8 +36,7 @@ class PageSet {
 };
 
 /// The runs of pages that ascend.
-template <typename Numbers>
-std::vector<os::Pages> runs_of(const Numbers& ascending) {
+inline std::vector<os::Pages> runs_of(const std::vector<std::size_t>& ascending) {
   std::vector<os::Pages> runs;
   for (const std::size_t page : ascending) {
     if (!runs.empty() && runs.back().first + runs.back().count == page) {
@@ -46,12 +46,6 @@ std::vector<os::Pages> runs_of(const Numbers& ascending) {
     }
   }
   return runs;
-}
-
-inline std::vector<os::Pages> runs_of(const PageSet& set) {
-  std::vector<std::size_t> pages;
-  set.for_each([&](std::size_t page) { pages.push_back(page); });
-  return runs_of(pages);
 }
 
 }  // namespace grapnel::dsm

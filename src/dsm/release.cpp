@@ -100,15 +100,16 @@ Status Heap::release_writes() {
 }
 
 void Heap::watch_what_was_served() {
-  const auto watch = [&](std::size_t page) GRAPNEL_REQUIRES(mapping_) {
-    if (memory_.words(page).home.load(std::memory_order_relaxed) == my_home() && mapped_.has(page)) watched_.add(page);
-  };
   if (planted(Bug::served_not_read)) return;
+  std::vector<std::size_t> served;
+  const bool whole = log_.read_served(served_cursor_, [&](std::size_t page) { served.push_back(page); });
   const base::MutexLock lock(mapping_);
-  if (log_.read_served(served_cursor_, watch)) return;
-  mapped_.for_each([&](std::size_t page) {
-    if (memory_.words(page).is_tracked()) watch(page);
-  });
+  if (!whole) served = mapped_.pages();
+  for (const std::size_t page : served) {
+    const PageWords& words = memory_.words(page);
+    const bool here = words.home.load(std::memory_order_relaxed) == my_home();
+    if (here && mapped_.has(page) && (whole || words.is_tracked())) watched_.add(page);
+  }
 }
 
 // Pages that are mapped bare count as written: no first write of them was noticed.
@@ -119,9 +120,10 @@ Status Heap::collect_written(std::vector<std::size_t>& cached, std::vector<std::
   std::vector<std::size_t> written;
   {
     const base::MutexLock lock(mapping_);
-    must(trap_->collect(runs_of(watched_), written));
+    must(trap_->collect(runs_of(watched_.pages()), written));
   }
-  carry_.for_each([&](std::size_t page) { written.push_back(page); });
+  const std::vector<std::size_t> carried = carry_.pages();
+  written.insert(written.end(), carried.begin(), carried.end());
   carry_.clear();
   std::sort(written.begin(), written.end());
   written.erase(std::unique(written.begin(), written.end()), written.end());

@@ -55,6 +55,13 @@ class MprotectTrap final : public PageTrap {
   /// Between pages of different protections, from before the first of these to behind the last.
   std::size_t boundaries(Pages pages) const GRAPNEL_REQUIRES(mutex_);
 
+  State wanted(std::size_t page, bool watched) const GRAPNEL_REQUIRES(mutex_) {
+    return states_[page] == State::unreported || !watched ? State::written : State::clean;
+  }
+  bool is_mapped(std::size_t page, bool watched) const GRAPNEL_REQUIRES(mutex_) {
+    return states_[page] == State::written || (watched && states_[page] == State::clean);
+  }
+
   const std::uintptr_t base_;
   const std::size_t most_boundaries_;
   base::Mutex mutex_;
@@ -117,21 +124,15 @@ Status MprotectTrap::set(Pages pages, State state) {
 
 Status MprotectTrap::map(Pages pages, bool watched) {
   const base::MutexLock lock(mutex_);
-  const auto wanted = [&](std::size_t at) {
-    return states_[at] == State::unreported || !watched ? State::written : State::clean;
-  };
-  const auto is_mapped = [&](std::size_t at) {
-    return states_[at] == State::written || (watched && states_[at] == State::clean);
-  };
   const std::size_t end = pages.first + pages.count;
   for (std::size_t at = pages.first; at < end;) {
-    if (is_mapped(at)) {
+    if (is_mapped(at, watched)) {
       ++at;
       continue;
     }
     std::size_t next = at + 1;
-    while (next < end && !is_mapped(next) && wanted(next) == wanted(at)) ++next;
-    GRAPNEL_TRY(set({at, next - at}, wanted(at)));
+    while (next < end && !is_mapped(next, watched) && wanted(next, watched) == wanted(at, watched)) ++next;
+    GRAPNEL_TRY(set({at, next - at}, wanted(at, watched)));
     at = next;
   }
   return {};

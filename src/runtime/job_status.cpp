@@ -173,7 +173,8 @@ class Lines {
       case WaitKind::fence: return fmt::format("node {}'s server to have applied its writes", one.what[0]);
       case WaitKind::stripe: return "memory that another rank updates";
       case WaitKind::page:
-        return fmt::format("page {} of the shared heap, which another rank of its node fetches or flushes", one.what[0]);
+        return fmt::format("page {} of the shared heap, which another rank of its node fetches or flushes",
+                           one.what[0]);
       case WaitKind::mpi: return "MPI";
       case WaitKind::fence_of_launcher: return "all ranks, by the launcher's fence or on the way to it";
       case WaitKind::none: break;

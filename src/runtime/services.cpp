@@ -19,7 +19,8 @@ namespace grapnel::runtime {
 
 const ServiceTypes& standard_services() {
   static const ServiceTypes services{
-      &locks::kService, &rma::kService, &sync::kBarrierService, &sync::kNotificationService, &collective::kService, &dsm::kService,
+      &locks::kService,      &rma::kService, &sync::kBarrierService, &sync::kNotificationService,
+      &collective::kService, &dsm::kService,
   };
   return services;
 }
