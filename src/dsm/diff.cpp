@@ -12,8 +12,8 @@ namespace {
 constexpr std::size_t kWords = kLineBytes / sizeof(std::uint64_t);
 using Line = std::array<std::uint64_t, kWords>;
 
-// The thread sanitizer is right that programs write these bytes meanwhile; loads and stores of one place each are all
-// that is needed.
+// The thread sanitizer is right that programs write these bytes at the same time; loads and stores of one place each
+// are all that is needed.
 #define GRAPNEL_SHARED_PAGE __attribute__((no_sanitize("thread")))
 
 GRAPNEL_SHARED_PAGE inline Line load(const std::byte* at) {
@@ -119,7 +119,7 @@ std::size_t make_diff(const std::byte* page, std::byte* twin, std::byte* out) {
 
 bool differs(const std::byte* page, const std::byte* twin) {
   for (std::size_t i = 0; i < kLines; ++i) {
-    // Another rank may bring the twin up to date meanwhile.
+    // Another rank may bring the twin up to date at this moment.
     if (!equal(load(page + i * kLineBytes), load(twin + i * kLineBytes))) return true;
   }
   return false;

@@ -39,7 +39,7 @@ class Directory {
     const std::size_t block_end = std::min(block + kHomesTold, memory_.page_count());
     for (std::size_t at = page; at < std::min(page + claim, block_end); ++at) {
       std::uint32_t none = 0;
-      // relaxed: the page is zero until somebody writes, wherever its home is.
+      // relaxed: the page is zero until a rank writes it, wherever its home is.
       memory_.directory(at).compare_exchange_strong(none, static_cast<std::uint32_t>(node + 1),
                                                     std::memory_order_relaxed);
     }

@@ -41,7 +41,7 @@ struct LogEnds {
     return at;
   }
   void end_writing(std::uint64_t at) { end.store(at, std::memory_order_release); }
-  /// After entries from `first` on were read: none of them was written over meanwhile.
+  /// After entries from `first` on were read: none of them was written over before they were read.
   bool is_whole(std::uint64_t first, std::uint64_t entries) const {
     std::atomic_thread_fence(std::memory_order_acquire);
     return begun.load(std::memory_order_relaxed) - first <= entries;
