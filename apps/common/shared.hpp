@@ -5,6 +5,7 @@
 #include <Tmk.h>
 
 #include <cstddef>
+#include <span>
 
 namespace app {
 
@@ -16,7 +17,8 @@ template <typename T, typename Fill>
 void distribute(T& object, Fill fill) {
   if (Tmk_proc_id == 0) {
     object = fill();
-    Tmk_distribute(&object, sizeof object);
+    const auto bytes = std::as_bytes(std::span<T, 1>(&object, 1));
+    Tmk_distribute(bytes.data(), bytes.size());
   }
   Tmk_barrier(kDistributed);
 }

@@ -15,7 +15,7 @@ namespace {
 std::int32_t distance(const City& from, const City& to) {
   const double dx = from.x - to.x;
   const double dy = from.y - to.y;
-  return static_cast<std::int32_t>(std::sqrt(dx * dx + dy * dy) + 0.5);
+  return static_cast<std::int32_t>(std::lround(std::sqrt(dx * dx + dy * dy)));
 }
 
 void sort_others(Distances& distances, std::size_t city) {
