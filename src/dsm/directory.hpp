@@ -32,17 +32,14 @@ class Directory {
     return 0;
   }
 
-  /// At the keeper: gives `node` those of the pages from `page` on that have no home, `claim` of them within the block,
-  /// and answers the homes of the block.
-  HomesReply look(std::size_t page, std::size_t claim, std::size_t node) {
+  /// At the keeper: gives the page to `node` where it has no home, and answers the homes of its block.
+  HomesReply look(std::size_t page, std::size_t node) {
     const std::size_t block = page / kHomesTold * kHomesTold;
     const std::size_t block_end = std::min(block + kHomesTold, memory_.page_count());
-    for (std::size_t at = page; at < std::min(page + claim, block_end); ++at) {
-      std::uint32_t none = 0;
-      // relaxed: the page is zero until a rank writes it, wherever its home is.
-      memory_.directory(at).compare_exchange_strong(none, static_cast<std::uint32_t>(node + 1),
+    std::uint32_t none = 0;
+    // relaxed: the page is zero until a rank writes it, wherever its home is.
+    memory_.directory(page).compare_exchange_strong(none, static_cast<std::uint32_t>(node + 1),
                                                     std::memory_order_relaxed);
-    }
     HomesReply reply;
     for (std::size_t at = block; at < block_end; ++at) {
       reply.homes[at - block] = memory_.directory(at).load(std::memory_order_relaxed);

@@ -71,13 +71,13 @@ Status Heap::find_home(std::size_t page) {
     memory_.words(page).home.store(computed, std::memory_order_release);
     return {};
   }
-  const std::size_t keeper = directory_.keeper(page), claim = claim_of(page);
+  const std::size_t keeper = directory_.keeper(page);
   auto homes = std::make_unique<Homes>();
   homes->nodes = memory_.node_count();
   if (keeper == me_) {
-    homes->reply = directory_.look(page, claim, me_);
+    homes->reply = directory_.look(page, me_);
   } else {
-    const HomesBody body{static_cast<std::uint32_t>(page), static_cast<std::uint32_t>(claim)};
+    const HomesBody body{page};
     progress::OutgoingRequest order;
     order.handler = handler(Call::homes);
     order.body = base::bytes_of(body);
@@ -100,16 +100,6 @@ Status Heap::find_home(std::size_t page) {
       memory_.words(block + i).home.store(homes->reply.homes[i], std::memory_order_release);
   }
   return {};
-}
-
-// Pages that no node has: first touches that follow each other claim twice as many each.
-std::size_t Heap::claim_of(std::size_t page) {
-  const bool follows = page != 0 && page == next_unknown_.load(std::memory_order_relaxed);
-  const std::size_t claim =
-      follows ? std::min(2 * unknown_window_.load(std::memory_order_relaxed), kHomesTold - page % kHomesTold) : 1;
-  unknown_window_.store(claim, std::memory_order_relaxed);
-  next_unknown_.store(page + claim, std::memory_order_relaxed);
-  return claim;
 }
 
 // How many pages a miss at this one is about: misses that follow each other are about twice as many each.

@@ -55,8 +55,7 @@ Handlers::Handlers(core::Core& core, progress::HandlerId first) : core_(core) {
           return Outcome::refused;
         }
         const NodeId node = self.core_.launch.nodes().node_of[index(request.origin)];
-        const HomesReply reply =
-            heap.directory.look(body.page, std::min<std::size_t>(body.claim, kHomesTold), index(node));
+        const HomesReply reply = heap.directory.look(body.page, index(node));
         request.answer(base::bytes_of(reply), {});
         return Outcome::done;
       });

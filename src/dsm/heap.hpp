@@ -117,7 +117,6 @@ class Heap {
   Status fetch(std::size_t page);
   std::vector<std::size_t> pages_to_fetch(std::size_t page);
   std::size_t window_of(std::size_t page) const;
-  std::size_t claim_of(std::size_t page);
   Status fetch_taken(const std::vector<std::size_t>& pages);
 
   // release.cpp
@@ -184,8 +183,7 @@ class Heap {
   std::size_t runs_since_barrier_ = 0;
   std::uint32_t barriers_done_ = 0;
 
-  // Hints: of a run of misses, and of one of first touches.
-  std::atomic<std::size_t> next_absent_{0}, absent_window_{1}, next_unknown_{0}, unknown_window_{1};
+  std::atomic<std::size_t> next_absent_{0}, absent_window_{1};  ///< of a run of misses; hints
   base::Mutex small_mutex_;
   SmallBlocks small_ GRAPNEL_GUARDED_BY(small_mutex_);
   Counts counts_;

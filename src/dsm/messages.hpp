@@ -52,12 +52,11 @@ struct PageRun {
 };
 inline constexpr std::size_t kMostRunsTold = 4096;
 
-/// The directory answers for the kHomesTold pages around, a block of that length.
+/// Where the page has no home yet, it becomes the asker's. No page beside it does: the next one may be another node's to
+/// write. The directory answers for the kHomesTold pages around, a block of that length.
 inline constexpr std::size_t kHomesTold = 16;
 struct HomesBody {
-  std::uint32_t page = 0;
-  std::uint32_t claim =
-      0;  ///< so many pages from there on, within the block, become the asker's where they have no home
+  std::uint64_t page = 0;
 };
 struct HomesReply {
   std::array<std::uint32_t, kHomesTold> homes{};  ///< 1 + the node; 0: none yet

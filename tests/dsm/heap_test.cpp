@@ -246,4 +246,58 @@ WORLD_TEST_ON(HeapCounts, AReleaseIsOneMessagePerHome, shapes_from(2)) {
   h.barrier();
 }
 
+// A barrier without writes has the messages of a barrier of `Runtime`, and asks for nothing; so does a lock.
+WORLD_TEST(HeapCounts, NothingWrittenIsNothingSent) {
+  SmallHeap h(g);
+  h.set(static_cast<std::size_t>(h.me()) * 64 * kPage, 1);
+  for (int i = 0; i < 4; ++i) h.barrier();
+  const SharedHeapCounts before = h.heap().counts();
+  const std::uint64_t start = wire_messages(g, "barrier");
+  for (int i = 0; i < 5; ++i) h.barrier();
+  const std::uint64_t of_heap = wire_messages(g, "barrier") - start;
+  for (int i = 0; i < 5; ++i) ASSERT_OK(g.barrier());
+  const std::uint64_t of_runtime = wire_messages(g, "barrier") - start - of_heap;
+  EXPECT_EQ(of_heap, of_runtime);
+  for (int i = 0; i < 5; ++i) {
+    h.lock(2);
+    h.unlock(2);
+  }
+  const SharedHeapCounts after = h.heap().counts();
+  EXPECT_EQ(after.faults, before.faults);
+  EXPECT_EQ(after.intervals, before.intervals);
+  EXPECT_EQ(after.home_questions + after.notice_questions, before.home_questions + before.notice_questions);
+  EXPECT_EQ(after.diff_messages, before.diff_messages);
+  h.barrier();
+}
+
+// Rows of whole pages, their edges read by the neighbours: from the eighth barrier on no diffs, and a node asks once
+// for each neighbour's edge.
+WORLD_TEST(HeapCounts, NeighboursEdgesAreOneFetchEach) {
+  SmallHeap h(g);
+  constexpr std::size_t kRows = 4;
+  const auto me = static_cast<std::size_t>(h.me()), size = static_cast<std::size_t>(h.size());
+  const auto row = [](std::size_t rank, std::size_t i) { return (rank * kRows + i) * kPage; };
+  SharedHeapCounts before;
+  constexpr int kRounds = 12, kSettled = 8;
+  for (int round = 0; round < kRounds; ++round) {
+    if (round == kSettled) before = h.heap().counts();
+    for (std::size_t i = 0; i < kRows; ++i) {
+      for (std::size_t word = 0; word < 512; word += 64)
+        h.set(row(me, i) + 8 * word, pattern(g.rank(), static_cast<std::uint64_t>(round), i));
+    }
+    h.barrier();
+    if (me > 0) {
+      EXPECT_EQ(h.get(row(me - 1, kRows - 1)), pattern(Rank{h.me() - 1}, static_cast<std::uint64_t>(round), kRows - 1));
+    }
+    if (me + 1 < size) {
+      EXPECT_EQ(h.get(row(me + 1, 0)), pattern(Rank{h.me() + 1}, static_cast<std::uint64_t>(round), 0));
+    }
+    h.barrier();
+  }
+  const SharedHeapCounts after = h.heap().counts();
+  EXPECT_EQ(after.diffs, before.diffs);
+  EXPECT_LE(after.fetches - before.fetches, 2U * (kRounds - kSettled));
+  h.barrier();
+}
+
 }  // namespace grapnel::test
