@@ -135,19 +135,30 @@ class Player {
   Program& program_;
 };
 
-/// Plays the seed's program in this rank; what was wrong, or nothing.
-inline std::string play(Runtime& g, std::uint64_t seed, int phases = 5) {
-  SmallHeap h(g);
-  Program program(seed, h.size(), seed % 2 == 0 ? 6 : 2);
+/// Plays the seed's program in this rank, on pages that hold what an earlier one left; what was wrong, or nothing.
+inline std::string play(SmallHeap& h, std::uint64_t seed) {
+  constexpr int kPhases = 5;
+  constexpr std::size_t kMostPages = 6;
+  for (std::size_t at = 8 * static_cast<std::size_t>(h.me()); at < kMostPages * kPage;
+       at += 8 * static_cast<std::size_t>(h.size())) {
+    if (h.get(at) != 0) h.set(at, std::uint64_t{0});
+  }
+  h.barrier();
+  Program program(seed, h.size(), seed % 2 == 0 ? kMostPages : 2);
   Player player(h, program);
   base::Random random(seed * 1000 + static_cast<std::uint64_t>(h.me()));
-  for (int phase = 0; phase < phases; ++phase) {
+  for (int phase = 0; phase < kPhases; ++phase) {
     player.play(program.next_phase(), random);
     h.barrier();
   }
   for (std::size_t i = 0; i < program.regions.size(); ++i) player.check(i, program.regions[i].version);
   h.barrier();
   return player.first;
+}
+
+inline std::string play(Runtime& g, std::uint64_t seed) {
+  SmallHeap h(g);
+  return play(h, seed);
 }
 
 }  // namespace grapnel::test::random_programs
