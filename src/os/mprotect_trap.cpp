@@ -73,8 +73,8 @@ class MprotectTrap final : public PageTrap {
 MprotectTrap::~MprotectTrap() {
   const base::MutexLock lock(mutex_);
   // The addresses stay set aside: their owner gives them back.
-  ::mmap(reinterpret_cast<void*>(base_), states_.size() * kPageBytes, PROT_NONE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  (void)::mmap(reinterpret_cast<void*>(base_), states_.size() * kPageBytes, PROT_NONE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 std::size_t MprotectTrap::boundaries(Pages pages) const {

@@ -69,8 +69,8 @@ class UffdTrap final : public PageTrap {
 };
 
 UffdTrap::~UffdTrap() {
-  ::mmap(reinterpret_cast<void*>(range_.base), range_.bytes, PROT_NONE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  (void)::mmap(reinterpret_cast<void*>(range_.base), range_.bytes, PROT_NONE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 Status UffdTrap::map(Pages pages, bool watched) {

@@ -111,21 +111,20 @@ WORLD_TEST(Heap, IsNoLocalBufferOfATransferBetweenNodes) {
   const Rank last{h.size() - 1};
   const bool away = !g.same_node(last);
   auto* const here = h.at<std::byte>(100);
-  std::byte outside[64];
+  auto* const there = static_cast<std::byte*>(memory->on(last)) + 8 * h.me();  // of this rank alone
+  std::byte outside[64] = {};
   Strided two = Strided::contiguous(8);
   two.levels = 1;
   two.count[1] = 2;
   two.stride[0] = 128;
   if (away) {
-    EXPECT_CODE(Code::invalid_argument, g.put(here, memory->on(last), 8, last));
+    EXPECT_CODE(Code::invalid_argument, g.put(here, there, 8, last));
     EXPECT_CODE(Code::invalid_argument, g.get(memory->on(last), here, 8, last));
     EXPECT_CODE(Code::invalid_argument, g.start_put(here, memory->on(last), 8, last));
     EXPECT_CODE(Code::invalid_argument, g.put(here - 128, two, memory->on(last), two, last));
-    EXPECT_OK(g.put(outside, memory->on(last), 8, last));
-  } else if (world_has_virtual_time()) {
-    // Nothing is mapped there in a simulated world.
-  } else {
-    EXPECT_OK(g.put(here, memory->on(last), 8, last));
+    EXPECT_OK(g.put(outside, there, 8, last));
+  } else if (world_has_page_tables()) {  // else nothing is mapped there
+    EXPECT_OK(g.put(here, there, 8, last));
   }
   h.barrier();
   EXPECT_OK(g.free(*memory));

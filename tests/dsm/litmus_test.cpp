@@ -24,7 +24,7 @@ WORLD_TEST(Litmus, ALockPassesAMessage) {
   // Data far from the flag; both under the lock.
   constexpr std::size_t kFlag = 0, kData = 10 * kPage;
   std::uint64_t seen = 0;
-  const std::uint64_t rounds = static_cast<std::uint64_t>(3 * h.size());
+  const std::uint64_t rounds = 3 * static_cast<std::uint64_t>(h.size());
   while (seen < rounds) {
     h.lock(1);
     seen = h.get(kFlag);

@@ -29,6 +29,7 @@ std::vector<WorldTest>& tests() {
 
 thread_local std::uint64_t seed_of_this_world = 1;
 thread_local bool virtual_time = false;
+thread_local bool page_tables = true;
 
 bool wants_world(const std::string& world) {
   const char* chosen = std::getenv("GRAPNEL_TEST_WORLDS");
@@ -69,6 +70,7 @@ void run_rank(const WorldTest& test, sim::RankWorld& me, std::uint64_t seed,
                            me.launch.nodes().node_count(), seed));
   base::log_set_identity(std::to_string(index(me.rank)));
   seed_of_this_world = seed;
+  page_tables = false;
   auto foundation = foundation_of(me);
   foundation.config = without_watch(std::move(config));
   auto started = runtime::assemble(std::move(foundation));
@@ -265,6 +267,7 @@ bool add_world_test(WorldTest test) {
 
 std::uint64_t world_seed() { return seed_of_this_world; }
 bool world_has_virtual_time() { return virtual_time; }
+bool world_has_page_tables() { return page_tables; }
 
 std::uint64_t wire_messages(const Runtime& g, const std::string& operation) {
   for (const OperationCount& row : g.operation_counts()) {

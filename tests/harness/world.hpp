@@ -56,6 +56,8 @@ bool add_world_test(WorldTest test);
 std::uint64_t world_seed();
 /// In the seeded simulator, where times are exact; elsewhere they are the machine's.
 bool world_has_virtual_time();
+/// Whether each rank is a process with pages of its own: not in seeded and free-running worlds.
+bool world_has_page_tables();
 
 /// How many messages of one kind ("put", "get", …) this rank has sent to other nodes.
 std::uint64_t wire_messages(const Runtime& g, const std::string& operation);

@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
   if (Tmk_proc_id == 0) {
     shared = Tmk_malloc(sizeof *shared);
     CHECK(shared != NULL);
-    Tmk_distribute(&shared, sizeof shared);
+    Tmk_distribute((const void*)&shared, sizeof(void*));
   }
   Tmk_barrier(0);
   count();

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "support.h"
 
-static const int constant[2000] = {1, 2, 3};
+static const int kConstant[2000] = {1, 2, 3};
 static int object;
 
 static void make(const char* mistake) {
@@ -20,7 +20,7 @@ static void make(const char* mistake) {
   if (strcmp(mistake, "free") == 0) Tmk_free(&object);
   if (strcmp(mistake, "distribute-stack") == 0) Tmk_distribute(&local, sizeof local);
   if (strcmp(mistake, "distribute-malloc") == 0) Tmk_distribute(malloc(100), 100);
-  if (strcmp(mistake, "distribute-constant") == 0) Tmk_distribute(constant, sizeof constant);
+  if (strcmp(mistake, "distribute-constant") == 0) Tmk_distribute(kConstant, sizeof kConstant);
   if (strcmp(mistake, "distribute-long") == 0) Tmk_distribute(&object, (size_t)1 << 30);
   if (strcmp(mistake, "exit-early") == 0) exit(0);
   if (strcmp(mistake, "startup-twice") == 0) Tmk_startup(0, NULL);
