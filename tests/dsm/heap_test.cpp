@@ -64,7 +64,10 @@ WORLD_TEST(Heap, FreedBlocksAreUsedAgain) {
     EXPECT_EQ(heap.load(words), mine);
     heap.store(words + 1, mine);  // not released when it is freed
     EXPECT_OK(heap.free(*block));
-    EXPECT_EQ(heap.free(*block).code(), Code::invalid_argument) << "freed twice";
+    // On one node another rank may have it by now.
+    if (g.node_count() > 1 || h.size() == 1) {
+      EXPECT_EQ(heap.free(*block).code(), Code::invalid_argument) << "freed twice";
+    }
   }
   h.barrier();
 }
