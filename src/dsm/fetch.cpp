@@ -63,6 +63,11 @@ struct Homes {
   }
 };
 
+// What an access waits for.
+auto answer_of(std::size_t node) {
+  return [node] { return progress::WaitSubject{progress::WaitKind::answer, "access to the shared heap", {node}}; };
+}
+
 }  // namespace
 
 Status Heap::find_home(std::size_t page) {
@@ -85,7 +90,9 @@ Status Heap::find_home(std::size_t page) {
     counts_.home_questions.add(1);
     const progress::Client::Guard guard(*core_.client);
     Status waited = core_.client->send(NodeId{static_cast<int>(keeper)}, order).status();
-    if (waited.ok()) waited = core_.client->wait_until([&] { return homes->done; });
+    if (waited.ok()) {
+      waited = core_.client->wait_until([&] { return homes->done; }, progress::Waiting::kForever, answer_of(keeper));
+    }
     if (!waited.ok()) {
       static_cast<void>(homes.release());
       return waited;
@@ -169,7 +176,9 @@ Status Heap::fetch_taken(const std::vector<std::size_t>& pages) {
   counts_.fetched_pages.add(pages.size());
   const progress::Client::Guard guard(*core_.client);
   Status waited = core_.client->send(NodeId{static_cast<int>(home)}, order).status();
-  if (waited.ok()) waited = core_.client->wait_until([&] { return fetch->done; });
+  if (waited.ok()) {
+    waited = core_.client->wait_until([&] { return fetch->done; }, progress::Waiting::kForever, answer_of(home));
+  }
   if (!waited.ok()) {
     static_cast<void>(fetch.release());
     return waited;

@@ -111,7 +111,7 @@ Status Heap::take_node_step(const Meeting& meeting) {
       progress::Waiting::kForever, progress::Waiting::kLongestSleep_ns,
       [&] {
         return progress::WaitSubject{
-            progress::WaitKind::barrier, "barrier", {core_.world.key, before + 1}, &core_.world.members};
+            progress::WaitKind::barrier, "barrier", {core_.world.key, before + 1}, &core_.launch.nodes().ranks_of[me_]};
       });
 }
 
