@@ -40,7 +40,10 @@ struct LogEnds {
     std::atomic_thread_fence(std::memory_order_release);  // pairs with the fence in `is_whole`
     return at;
   }
-  void end_writing(std::uint64_t at) { end.store(at, std::memory_order_release); }
+  void end_writing(std::uint64_t at) {
+    end.store(at, std::memory_order_release);
+    begun.store(at, std::memory_order_relaxed);  // fewer may have come than were announced
+  }
   /// After entries from `first` on were read: none of them was written over before they were read.
   bool is_whole(std::uint64_t first, std::uint64_t entries) const {
     std::atomic_thread_fence(std::memory_order_acquire);

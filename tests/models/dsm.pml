@@ -71,14 +71,14 @@ byte twin[NODES * WORDS];        /* HeapMemory::twin */
 bit busy[NODES];
 byte wanted[NODES];
 byte have[NODES];
-byte stale_end[NODES];           /* NodeWords::stale_end; all entries are this page */
+byte stale_end[NODES];           /* NodeWords::stale; all entries are this page */
 bit log_taken[NODES];            /* NodeLog::mutex_ */
 byte clock[NODES * NODES];       /* HeapMemory::clock, of a node, by node */
 int names[NODES];                /* bit k: the node's interval k names the page; NodeLog::add_notices */
 
 /* At the home. */
 byte serves;                     /* NodeWords::serves */
-byte served_end;                 /* NodeWords::served_end; all entries are this page */
+byte served_end;                 /* NodeWords::served; all entries are this page */
 byte served;                     /* PageWords::served */
 byte named;                      /* PageWords::named */
 
