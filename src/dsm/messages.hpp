@@ -52,8 +52,8 @@ struct PageRun {
 };
 inline constexpr std::size_t kMostRunsTold = 4096;
 
-/// Where the page has no home yet, it becomes the asker's. No page beside it does: the next one may be another node's to
-/// write. The directory answers for the kHomesTold pages around, a block of that length.
+/// Where the page has no home yet, it becomes the asker's. No page beside it does: the next one may be another node's
+/// to write. The directory answers for the kHomesTold pages around, a block of that length.
 inline constexpr std::size_t kHomesTold = 16;
 struct HomesBody {
   std::uint64_t page = 0;
