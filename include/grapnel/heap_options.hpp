@@ -7,7 +7,7 @@
 
 namespace grapnel {
 
-/// How a shared heap is made; alike in all ranks.
+/// The options of `Runtime::open_shared_heap`. All ranks pass the same values.
 struct SharedHeapOptions {
   std::size_t bytes = 0;  ///< its length; 0: GRAPNEL_DSM_HEAP_BYTES. Rounded up to 1 MiB
   int locks = 0;          ///< how many; 0: GRAPNEL_DSM_LOCKS

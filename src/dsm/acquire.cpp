@@ -151,7 +151,7 @@ Status Heap::ask_for_notices(std::vector<News>& news) {
   return {};
 }
 
-Status Heap::unmap_stale() {
+void Heap::unmap_stale() {
   std::vector<std::size_t> candidates, stale;
   const bool whole = log_.read_stale(stale_cursor_, [&](std::size_t page) { candidates.push_back(page); });
   const base::MutexLock lock(mapping_);
@@ -174,7 +174,6 @@ Status Heap::unmap_stale() {
     const bool flushed = !planted(Bug::busy_not_asked) && memory_.words(page).busy.load(std::memory_order_acquire) != 0;
     if (written || flushed) carry_.add(page);
   }
-  return {};
 }
 
 }  // namespace grapnel::dsm

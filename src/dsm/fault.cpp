@@ -56,7 +56,8 @@ Status Heap::make_accessible(std::size_t page, bool writes) {
   }
 }
 
-// A serve that the look at `is_tracked` misses stands in the served log, which the next release reads.
+// Where the server serves the page after `is_tracked` was read here, the served log has it, and the next release reads
+// that log.
 Status Heap::map_home_page(std::size_t page, bool writes) {
   GRAPNEL_TRY(memory_.use_page(page));
   const base::MutexLock lock(mapping_);

@@ -1,4 +1,4 @@
-// The way of a miss: who keeps the page, and its content from there.
+// A miss: the rank asks the directory for the home of the page, and fetches the page from its home.
 //
 // A page is fetched while its `busy` is held, over the whole round trip: a fetch that was sent while a flush of the
 // same page is under way could bring the home's older bytes, where the twin already has the new ones.
@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/check.hpp"
 #include "base/codec.hpp"
 #include "dsm/diff.hpp"
 #include "dsm/heap.hpp"
@@ -63,12 +64,29 @@ struct Homes {
   }
 };
 
-// What an access waits for.
-auto answer_of(std::size_t node) {
-  return [node] { return progress::WaitSubject{progress::WaitKind::answer, "access to the shared heap", {node}}; };
-}
-
 }  // namespace
+
+// Sends a request and waits for its answer, which `state` takes. Where the wait fails, `state` is left to a late
+// answer.
+template <typename State>
+Status Heap::ask(std::size_t node, Call call, ByteView body, std::size_t reply_bytes, std::unique_ptr<State>& state) {
+  progress::OutgoingRequest order;
+  order.handler = handler(call);
+  order.body = body;
+  order.reply_bytes = reply_bytes;
+  order.on_reply = {State::answered, state.get()};
+  const progress::Client::Guard guard(*core_.client);
+  Status waited = core_.client->send(NodeId{static_cast<int>(node)}, order).status();
+  if (waited.ok()) {
+    waited = core_.client->wait_until(
+        [&] { return state->done; }, progress::Waiting::kForever,
+        [node] {
+          return progress::WaitSubject{progress::WaitKind::answer, "access to the shared heap", {node}};
+        });
+  }
+  if (!waited.ok()) static_cast<void>(state.release());
+  return waited;
+}
 
 Status Heap::find_home(std::size_t page) {
   const std::uint32_t computed = directory_.computed_home(page);
@@ -83,28 +101,18 @@ Status Heap::find_home(std::size_t page) {
     homes->reply = directory_.look(page, me_);
   } else {
     const HomesBody body{page};
-    progress::OutgoingRequest order;
-    order.handler = handler(Call::homes);
-    order.body = base::bytes_of(body);
-    order.on_reply = {Homes::answered, homes.get()};
     counts_.home_questions.add(1);
-    const progress::Client::Guard guard(*core_.client);
-    Status waited = core_.client->send(NodeId{static_cast<int>(keeper)}, order).status();
-    if (waited.ok()) {
-      waited = core_.client->wait_until([&] { return homes->done; }, progress::Waiting::kForever, answer_of(keeper));
-    }
-    if (!waited.ok()) {
-      static_cast<void>(homes.release());
-      return waited;
-    }
+    GRAPNEL_TRY(ask(keeper, Call::homes, base::bytes_of(body), 0, homes));
   }
   if (homes->refused || homes->reply.homes[page % kHomesTold] == 0) {
     disbelieve(fmt::format("node {} does not answer where page {} is kept", keeper, page));
   }
   const std::size_t block = page / kHomesTold * kHomesTold;
   for (std::size_t i = 0; i < kHomesTold && block + i < memory_.page_count(); ++i) {
-    if (homes->reply.homes[i] != 0)
-      memory_.words(block + i).home.store(homes->reply.homes[i], std::memory_order_release);
+    // A home that is known stays, whatever a later answer names.
+    std::uint32_t unknown = 0;
+    memory_.words(block + i).home.compare_exchange_strong(unknown, homes->reply.homes[i], std::memory_order_release,
+                                                          std::memory_order_relaxed);
   }
   return {};
 }
@@ -160,6 +168,7 @@ Status Heap::fetch_taken(const std::vector<std::size_t>& pages) {
   fetch->heap = this;
   fetch->body.count = static_cast<std::uint32_t>(pages.size());
   for (std::size_t i = 0; i < pages.size(); ++i) {
+    GRAPNEL_ASSERT(memory_.words(pages[i]).busy.load() != 0, "page {} is fetched and not taken", pages[i]);
     GRAPNEL_TRY(memory_.use_page(pages[i]));
     GRAPNEL_TRY(memory_.use_twin(pages[i]));
     fetch->body.pages[i] = static_cast<std::uint32_t>(pages[i]);
@@ -167,22 +176,9 @@ Status Heap::fetch_taken(const std::vector<std::size_t>& pages) {
     fetch->wanted[i] = memory_.words(pages[i]).wanted.load(std::memory_order_acquire);
   }
   const std::size_t home = memory_.words(pages[0]).home.load(std::memory_order_relaxed) - 1;
-  progress::OutgoingRequest order;
-  order.handler = handler(Call::fetch);
-  order.body = base::bytes_of(fetch->body);
-  order.reply_bytes = pages.size() * os::kPageBytes;
-  order.on_reply = {Fetch::answered, fetch.get()};
   counts_.fetches.add(1);
   counts_.fetched_pages.add(pages.size());
-  const progress::Client::Guard guard(*core_.client);
-  Status waited = core_.client->send(NodeId{static_cast<int>(home)}, order).status();
-  if (waited.ok()) {
-    waited = core_.client->wait_until([&] { return fetch->done; }, progress::Waiting::kForever, answer_of(home));
-  }
-  if (!waited.ok()) {
-    static_cast<void>(fetch.release());
-    return waited;
-  }
+  GRAPNEL_TRY(ask(home, Call::fetch, base::bytes_of(fetch->body), pages.size() * os::kPageBytes, fetch));
   if (fetch->refused) disbelieve(fmt::format("node {} does not answer with page {}", home, pages[0]));
   return {};
 }

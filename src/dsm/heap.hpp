@@ -93,7 +93,7 @@ class Heap {
   std::uint32_t my_home() const { return static_cast<std::uint32_t>(me_ + 1); }
   progress::HandlerId handler(Call call) const { return handler_of(parts_.first_handler, call); }
   Status choose_trap();
-  /// Another rank or server says what makes no sense: the job ends with "…, which no program of this version does".
+  /// Ends the job over a message or an answer that makes no sense: "…, which no program of this version does".
   [[noreturn]] void disbelieve(const std::string& what);
   /// Where a trap fails in the middle of a release or an acquire, what was written is not known any more: the job ends.
   void must(const Status& done);
@@ -113,6 +113,8 @@ class Heap {
 
   // fetch.cpp
   struct Fetch;
+  template <typename State>
+  Status ask(std::size_t node, Call call, ByteView body, std::size_t reply_bytes, std::unique_ptr<State>& state);
   Status find_home(std::size_t page);
   Status fetch(std::size_t page);
   std::vector<std::size_t> pages_to_fetch(std::size_t page);
@@ -124,7 +126,7 @@ class Heap {
   class Taken;
   /// What this rank wrote is at its homes, and an interval names it. Errors: peer_dead.
   Status release_writes();
-  Status collect_written(std::vector<std::size_t>& cached, std::vector<std::size_t>& at_home);
+  void collect_written(std::vector<std::size_t>& cached, std::vector<std::size_t>& at_home);
   void watch_what_was_served();
   Status flush(const std::vector<std::size_t>& cached, Taken& taken);
   Status add_diff(Flush& flush, std::size_t page);
@@ -142,7 +144,7 @@ class Heap {
   /// Applies what is all there and asks nodes for the rest.
   Status take_news(std::vector<News> news);
   Status ask_for_notices(std::vector<News>& news);
-  Status unmap_stale();
+  void unmap_stale();
 
   // synchronize.cpp
   Status check_lock(int number) const;

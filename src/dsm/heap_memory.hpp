@@ -2,7 +2,7 @@
 //
 // Three segments of the node's leader, mapped by all ranks of the node and its server:
 //
-//   pages    as long as the heap: page p at the same offset on every node, home pages and cached ones alike
+//   pages    as long as the heap. Home pages and cached pages lie in it; page p has the same offset on every node
 //   twins    as long: what this node last got of a cached page, or sent
 //   words    NodeWords, the node's clock, its logs, the directory's entries, and a PageWords per page
 //

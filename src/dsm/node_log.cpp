@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/check.hpp"
 #include "dsm/page_set.hpp"
 #include "dsm/planted.hpp"
 
@@ -25,6 +26,8 @@ Clock NodeLog::clock() const {
 
 Result<Interval> NodeLog::make_interval(const std::vector<std::size_t>& cached, const std::vector<std::size_t>& at_home,
                                         std::vector<std::size_t>& untracked) {
+  GRAPNEL_ASSERT(std::is_sorted(cached.begin(), cached.end()) && std::is_sorted(at_home.begin(), at_home.end()),
+                 "an interval of {} and {} pages, which do not ascend", cached.size(), at_home.size());
   const auto held = mutex_.lock();
   if (!held) return held.status();
   const std::uint64_t serves = memory_.node().serves.load(std::memory_order_relaxed);
@@ -57,6 +60,7 @@ void NodeLog::add_notices(const Interval& interval) {
 }
 
 Status NodeLog::apply(std::size_t node, const std::vector<Interval>& intervals, std::uint64_t latest) {
+  GRAPNEL_ASSERT(node != me_, "node {} applies an interval of its own", me_);
   const auto held = mutex_.lock();
   if (!held) return held.status();
   const std::uint64_t before = known(node);

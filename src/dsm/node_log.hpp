@@ -56,7 +56,8 @@ class NodeLog {
                 [&](std::uint64_t at) { visit(memory_.served_entry(at).load(std::memory_order_relaxed)); });
   }
 
-  /// The server's: counts that the page was asked for. A full fence stands between this and the look at the page.
+  /// Called by the server before it serves the page: marks and logs the serve. The server executes a full fence between
+  /// this call and its copy of the page.
   void count_serve(std::size_t page);
 
   /// The server's answer to another node: pages that intervals after `since` name, at most `most` runs.

@@ -218,7 +218,7 @@ void join_meetings(Bytes& into, ByteView from) {
   auto mine = decode_raw(into);
   const auto theirs = decode_raw(from);
   if (!mine || !theirs) {
-    // Every rank finds that this is none, and says so.
+    // Each rank fails to decode this, and ends the job with a message.
     into.assign(1, kNoVarint);
     return;
   }

@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/check.hpp"
 #include "grapnel/types.hpp"
 #include "os/host.hpp"
 #include "progress/waiting.hpp"
@@ -42,7 +43,9 @@ struct PageWords {
   /// Waits until no rank fetches or flushes the page, which is then the caller's. Errors: peer_dead.
   Status take(progress::Waiting& waiting, std::size_t page);
   void give_back(os::Host& host) {
-    if (busy.exchange(0, std::memory_order_release) == 2) host.wake(busy);
+    const std::uint32_t before = busy.exchange(0, std::memory_order_release);
+    GRAPNEL_ASSERT(before != 0, "a page is given back (busy is {}) that no rank had taken", before);
+    if (before == 2) host.wake(busy);
   }
 };
 

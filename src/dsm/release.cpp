@@ -15,6 +15,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/check.hpp"
 #include "base/codec.hpp"
 #include "base/units.hpp"
 #include "dsm/diff.hpp"
@@ -53,6 +54,7 @@ class Heap::Taken {
   Taken& operator=(const Taken&) = delete;
 
   Status add(std::size_t page) {
+    GRAPNEL_ASSERT(pages_.empty() || pages_.back() < page, "page {} is taken after page {}", page, pages_.back());
     GRAPNEL_TRY(heap_.memory_.words(page).take(heap_.core_.waiting, page));
     pages_.push_back(page);
     return {};
@@ -69,7 +71,7 @@ class Heap::Taken {
 
 Status Heap::release_writes() {
   std::vector<std::size_t> cached, at_home, untracked;
-  GRAPNEL_TRY(collect_written(cached, at_home));
+  collect_written(cached, at_home);
   if (cached.empty() && at_home.empty()) return {};
   // Until the interval is there: what another rank of the node wrote to these pages left with this flush, too, and that
   // one must not release before it is named.
@@ -113,7 +115,7 @@ void Heap::watch_what_was_served() {
 }
 
 // Pages that are mapped bare count as written: no first write of them was noticed.
-Status Heap::collect_written(std::vector<std::size_t>& cached, std::vector<std::size_t>& at_home) {
+void Heap::collect_written(std::vector<std::size_t>& cached, std::vector<std::size_t>& at_home) {
   // Pairs with the server's, between its mark and its look at the page (handlers.cpp).
   std::atomic_thread_fence(std::memory_order_seq_cst);
   watch_what_was_served();
@@ -132,7 +134,6 @@ Status Heap::collect_written(std::vector<std::size_t>& cached, std::vector<std::
     const bool here = memory_.words(page).home.load(std::memory_order_relaxed) == my_home();
     (here ? at_home : cached).push_back(page);
   }
-  return {};
 }
 
 Status Heap::flush(const std::vector<std::size_t>& cached, Taken& taken) {
@@ -163,6 +164,8 @@ Status Heap::flush(const std::vector<std::size_t>& cached, Taken& taken) {
 
 Status Heap::add_diff(Flush& flush, std::size_t page) {
   const std::size_t home = memory_.words(page).home.load(std::memory_order_relaxed) - 1;
+  GRAPNEL_ASSERT(home != me_ && !memory_.words(page).is_absent(), "page {}, at home with node {}, has no twin", page,
+                 home);
   Bytes& message = flush.homes[home].message;
   if (message.size() + sizeof(DiffHeader) + kMostDiffBytes > kMostDiffsBytes) {
     GRAPNEL_TRY(send_diffs(flush, home, false));

@@ -24,7 +24,8 @@ namespace {
 /// The heap's number of the barrier in which processes wait for each other's end; no number of a program.
 constexpr int kExitBarrier = -1;
 
-/// As many as Tmk.h says, or as GRAPNEL_DSM_LOCKS does where it says fewer. `Runtime::start` has checked its text.
+/// The number of locks of the program: TMK_NLOCKS, or GRAPNEL_DSM_LOCKS where that is less. `Runtime::start` has
+/// checked the text of the variable.
 unsigned program_locks() {
   const char* const text = std::getenv("GRAPNEL_DSM_LOCKS");
   if (text == nullptr || *text == '\0') return TMK_NLOCKS;
