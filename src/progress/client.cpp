@@ -119,9 +119,16 @@ Result<transport::Sent> Client::send(NodeId node, const OutgoingRequest& order) 
   const ByteView head(front, sizeof header + order.body.size());
   auto sent = order.whole ? worker_->send_whole(peer.endpoint, head, order.payload, order.sent)
                           : worker_->send(peer.endpoint, head, order.payload, order.sent);
-  // What was counted will never be answered: its waiter ends with this instead of waiting for ever.
-  if (!sent && failure_.ok()) failure_ = sent.status();
+  if (!sent) [[unlikely]] return fail_over_send(peer, sent.status());
   return sent;
+}
+
+// What was counted will never be answered: its waiter ends with this instead of waiting for ever.
+Status Client::fail_over_send(const Peer& peer, const Status& why) {
+  if (!failure_.ok()) return failure_;
+  if (why.code() == Code::peer_dead) on_endpoint_failure(peer.endpoint, why);  // which names node and rank
+  if (failure_.ok()) failure_ = why;
+  return failure_;
 }
 
 void Client::count_write(NodeId node, RequestHeader& header) {

@@ -229,6 +229,7 @@ class Client final : public transport::MessageSink {
   bool read(ByteView front, std::size_t payload_bytes, ReplyHeader& header) const;
   void reply_landed(Landing& landing, const Status& outcome);
   void on_endpoint_failure(transport::EndpointId endpoint, const Status& why) override;
+  Status fail_over_send(const Peer& peer, const Status& why);
   void count_write(NodeId node, RequestHeader& header);
   void take_counts(Peer& peer, const ReplyHeader& header);
   std::uint64_t take_token(OnReply on_reply);
