@@ -15,8 +15,7 @@
 // Errors: those of the calls; where a load or a store cannot be served (no memory, a rank died), the job ends with a
 //   message.
 // Not with: system calls that get an address of the heap, unless `touch` came before (they answer EFAULT); local
-// buffers
-//   of Runtime's calls to other nodes (invalid_argument); a child of fork, which has no heap.
+//   buffers of Runtime's calls to other nodes (invalid_argument); a child of fork, which has no heap.
 // Threads: any may load, store, allocate, free and touch; a rank's locks and barriers from one thread at a time.
 // Source: treadmarks-on-gm; docs/dsm.md.
 // SPDX-License-Identifier: Apache-2.0

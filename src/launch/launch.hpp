@@ -101,7 +101,7 @@ class Launch {
   /// calls. Errors: peer_dead, timed_out after 30 s.
   virtual Result<os::Descriptor> receive_descriptor(std::uint64_t tag) = 0;
 
-  /// ok, or peer_dead naming the dead rank. One load; any thread.
+  /// ok, or peer_dead: a rank of this node died (named), or the launcher is gone. One load; any thread.
   virtual Status health() = 0;
   /// The dead rank, where `health` answers a death and this node knows whose. One load; any thread.
   virtual std::optional<Rank> dead() const { return {}; }

@@ -25,13 +25,14 @@ enum class Verb : std::uint16_t {
   enqueue,  ///< queues `me`; the answer names the place before it
   attempt,  ///< takes the lock if it is free; the answer: whether
   compare,  ///< replaces the word `other` by `me`; the answer's `other` is the old one
-  cancel,   ///< takes `me` out of the queue; the answer's `other` is 0 where it was not there any more
   read,     ///< the answer's `value` is the ticket that is served
   // told
-  link,         ///< to the server of `other`: `me` is behind it
-  grant,        ///< to the server of `me`: the lock is yours; `other` (a chain's) held it last
-  free,         ///< to the home: `me` has released and knows no successor
-  look,         ///< to the home: a ticket is served that somebody remote may hold
+  link,    ///< to the server of `other`: `me` is behind it
+  grant,   ///< to the server of `me`: the lock is yours; `other` (a chain's) held it last
+  free,    ///< to the home: `me` has released and knows no successor
+  cancel,  ///< to the home: takes `me` out of the queue; its `enqueue` is answered, with `flag` kCancelled. Without
+           ///< effect where `me` is not there any more: the answer is under way
+  look,    ///< to the home: a ticket is served that somebody remote may hold
   want_shared,  ///< to the home: the node `me` wants readers' access …
   want_sole,    ///< … or a writer's; `flag` 1: and gives back its shared grant
   give_back,    ///< to the home: the node `me` gives its grant back; `flag` 1: and wants a shared one again

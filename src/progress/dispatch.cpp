@@ -123,7 +123,7 @@ void Server::execute_for_server(const RequestHeader& header, ByteView body, Byte
   request.origin = Rank{header.origin};
   request.body = body;
   request.payload = payload;
-  // `retry` is for accumulates, which servers do not send.
+  // `retry` is for requests of ranks only.
   if (!fits || handler->run(request) != Outcome::done) {
     tell_refusal(handler != nullptr ? handler->name : "an unknown message", header);
   }

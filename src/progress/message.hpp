@@ -38,7 +38,8 @@ inline constexpr HandlerId kServerCountsHandler = 63;
 /// takes no credit, and it is in no count of messages.
 inline constexpr HandlerId kHeartbeatHandler = 64;
 
-/// Two independent lengths and a charge stand in both, so that a truncated or padded message is noticed.
+/// Both headers have two independent lengths, so that a truncated or padded message is noticed; a request also has its
+/// charge.
 struct RequestHeader {
   std::uint64_t secret = 0;  ///< the job's; a message without it is dropped
   HandlerId handler = 0;

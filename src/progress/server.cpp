@@ -112,8 +112,8 @@ void Server::wait_for_work() {
   patience_.slept(waiting_.host().now_ns() - from_ns);
 }
 
-// A request is parked until a local rank gives a stripe back, soon, or empties its inbox, perhaps much later; nobody
-// sends a message when it has.
+// A request is parked until a local rank gives back, soon, what it needs (a stripe, a part of the shared heap), or
+// empties its inbox, perhaps much later. No message announces either.
 void Server::wait_for_a_local_rank() {
   if (settings_.mode == ProgressMode::poll || ++vain_looks_ <= kMostVainLooks) {
     waiting_.host().relax();

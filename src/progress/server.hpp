@@ -155,7 +155,7 @@ class Server final : public transport::MessageSink {
     std::uint32_t refused = 0;
     bool counts_in_flight = false;
     std::size_t started = 0;  ///< so many of `parked`, the first ones, wait for a bulk payload or to be settled …
-    bool retries = false;     ///< … or the first of them waits for a stripe
+    bool retries = false;     ///< … or the first of them is to be retried
     bool lost = false;        ///< a bulk payload of it did not come: what came after is executed no more
     std::deque<Parked> parked;
     Server* server = nullptr;

@@ -4,8 +4,7 @@
 namespace grapnel::progress {
 namespace {
 
-// How many of this node's threads may spin at once: its part of the machine's CPUs, by ranks. The last CPU of a share
-// is never spun away where ranks outnumber CPUs: they sleep instead, so that a rank with work gets the core.
+// How many of this node's threads may spin at once: its part of the machine's CPUs, by ranks.
 std::uint32_t cpu_share_of_node(os::Host& host, const launch::Launch& launch) {
   const auto& nodes = launch.nodes();
   const std::size_t local = nodes.ranks_of[index(launch.node())].size();

@@ -6,8 +6,8 @@
 //
 //   serial       ask one server, wait for its answer, ask the next: 2 messages and 2 delays per dirty node
 //   overlapped   up to K questions at once, the next one as soon as an answer arrives; the first server asked is a
-//   random
-//                one, so that the ranks of a job do not all ask the same: 2 messages per dirty node, 2⌈dirty/K⌉ delays
+//                random one, so that the ranks of a job do not all ask the same: 2 messages per dirty node,
+//                2⌈dirty/K⌉ delays
 //
 // Source: thesis, section 3.1.1 (serial) and 3.1.2 (K requests at once, bounded by the buffers; randomised order).
 // SPDX-License-Identifier: Apache-2.0

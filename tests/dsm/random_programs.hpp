@@ -3,7 +3,8 @@
 // A program has phases between barriers and regions of bytes anywhere in some pages, which do not overlap. In each
 // phase a region belongs to one rank, or to a lock, or is read by all. Its content follows from its number and its
 // version, so a reader that knows one byte's version knows all; all ranks know from the seed how often each region is
-// written. SPDX-License-Identifier: Apache-2.0
+// written.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

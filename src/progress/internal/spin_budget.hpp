@@ -2,8 +2,8 @@
 //
 // A thread that sleeps adds its wake-up to its wait, and where its partner sleeps then too, each wakes to find
 // the other asleep, for ever: with the wake-ups of a virtual machine (up to 500 us) an operation of 20 us takes 500.
-// A sleep that was shorter than the longest spin should have been a spin: the next one is twice as long. After a
-// longer one it is as short as before.
+// A sleep that was shorter than twice the longest spin should have been a spin: the next spin is twice as long. After a
+// longer sleep it is as short as at first.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

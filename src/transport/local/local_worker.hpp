@@ -5,8 +5,7 @@
 // (1) Completions, landings and failures are collected, and reported at the end of `progress`, never from within a
 //     send.
 // (2) Where nothing waits to leave on a connection, a message is written into its socket at once, by one system call
-// and
-//     without an allocation.
+//     and without an allocation.
 // (3) What arrives is read into one buffer of the worker and handed on from there; a frame that is not whole is kept by
 //     its connection, and the next read continues there. A bulk payload is read into its place.
 // (4) A frame that is not allowed ends its connection with a logged sentence, and nothing else.

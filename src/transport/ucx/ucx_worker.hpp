@@ -4,9 +4,8 @@
 // Threads: one at a time (UCS_THREAD_MODE_SERIALIZED), except `doze` and `wake`.
 // Invariants:
 // (1) No function is called from inside ucp_worker_progress except the sink with a message: completions and failures
-// are
-//     collected there and called after it. UCX runs completions while it empties an endpoint's queue; a message sent
-//     from one at that moment would overtake those that still wait in the queue.
+//     are collected there and called after it. UCX runs completions while it empties an endpoint's queue; a message
+//     sent from one at that moment would overtake those that still wait in the queue.
 // (2) The first message on every connection is a hello with the sender's address. With it the receiver makes the way
 //     back an endpoint of its own: one that UCX made by itself is freed when the peer dies, under the object that kept
 //     it.
