@@ -109,7 +109,7 @@ Status Locks::begin(const std::shared_ptr<Set>& set) {
   const LockMemory& memory = set->memory();
   GRAPNEL_ASSIGN_OR_RETURN(const auto allocated,
                            segments_.allocate(group, memory.allocates_block() ? memory.block_bytes() : 0));
-  set->place(allocated.parts[group.index_of(memory.block_owner())].address);
+  set->use_block(allocated.parts[group.index_of(memory.block_owner())].address);
   open(set);
   const bool by_us = memory.allocates_block() && set->leader_is_outside();
   const Status mine = by_us ? tell_server(*set, false) : Status();
@@ -192,7 +192,7 @@ progress::Outcome Locks::on_set(progress::Request& request) {
     if (known != nullptr) return progress::Outcome::refused;
     auto set = set_of(body, std::make_shared<const launch::Group>(*std::move(group)));
     if (set == nullptr || set->memory().block_owner() != request.origin) return progress::Outcome::refused;
-    set->place(reinterpret_cast<void*>(body.block));
+    set->use_block(reinterpret_cast<void*>(body.block));
     open(std::move(set));
   }
   request.answer({}, {});

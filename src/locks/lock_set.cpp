@@ -15,7 +15,7 @@ Set::Set(const LockEnvironment& environment, std::uint64_t number, std::shared_p
       algorithm_(make_algorithm(options.kind, context_)),
       carries_(options.payload_bytes != 0),
       in_node_(context_.one_node && is_run_ && !carries_ ? dynamic_cast<Cohort*>(algorithm_.get()) : nullptr) {
-  context_.speak_for(*algorithm_);
+  context_.set_receiver(*algorithm_);
 }
 
 LockCounts Set::counts() const {
@@ -31,8 +31,8 @@ LockCounts Set::counts() const {
   return counts;
 }
 
-void Set::place(void* block) {
-  context_.memory.place(block);
+void Set::use_block(void* block) {
+  context_.memory.use_block(block);
   algorithm_->use_memory();
   mine_ = context_.memory.my_holds();
   usable_ = static_cast<std::uint32_t>(context_.count);

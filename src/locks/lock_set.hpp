@@ -53,7 +53,7 @@ class Set {
   LockCounts counts() const;
 
   /// The set has its memory: from now on there are locks.
-  void place(void* block);
+  void use_block(void* block);
   /// The memory will be freed: from now on there are no locks.
   void close() { usable_ = 0; }
   bool is_closed() const { return usable_ == 0; }
@@ -197,6 +197,6 @@ class Set {
 };
 
 /// The algorithm of a kind. In a job of one node, where there is no server, `server_queue` is a ticket lock.
-std::unique_ptr<Algorithm> make_algorithm(LockKind kind, LockContext& ground);
+std::unique_ptr<Algorithm> make_algorithm(LockKind kind, LockContext& context);
 
 }  // namespace grapnel::locks

@@ -28,7 +28,7 @@ enum class Verb : std::uint16_t {
   read,     ///< the answer's `value` is the ticket that is served
   // told
   link,    ///< to the server of `other`: `me` is behind it
-  grant,   ///< to the server of `me`: the lock is yours; `other` (a chain's) held it last
+  grant,   ///< to the server of `me`: the lock is yours; `other` (of an McsQueue) held it last
   free,    ///< to the home: `me` has released and knows no successor
   cancel,  ///< to the home: takes `me` out of the queue; its `enqueue` is answered, with `flag` kCancelled. Without
            ///< effect where `me` is not there any more: the answer is under way

@@ -16,7 +16,7 @@
 #define NODE_OF(member) (member)
 #define SENDERS 5
 
-#include "chain.pml"
+#include "mcs_queue.pml"
 
 /* Which node a rank sits on: the pair at the home (0) or away from it (1). */
 #ifndef PAIR
@@ -24,19 +24,19 @@
 #endif
 #define NODE_OF_RANK(r) ((r) < 2 -> PAIR : 1 - PAIR)
 
-#define BARE 1
+#define NO_RECORD 1
 #define RECORD(r, k) (2 + 2 * (r) + (k))            /* two records per rank; handles as in lock_memory.hpp */
 #define RECORDS 8
 #define Q_NOBODY 0                                  /* NodeQueue::State; asleep is a matter of waking, not of order */
 #define Q_WAITS 1
-#define Q_BARE 3
-#define Q_WHOLE 4
+#define Q_PASSED_QUEUE 3
+#define Q_PASSED_LOCK 4
 #define Q_GAVE_UP 8                                 /* and the record */
 #if MUTANT == 5
 /* planted: who gives the node's place away tells the next rank that it comes with the queue */
-#define Q_WORD Q_WHOLE
+#define Q_WORD Q_PASSED_LOCK
 #else
-#define Q_WORD Q_BARE
+#define Q_WORD Q_PASSED_QUEUE
 #endif
 
 byte q_tail[2];             /* NodeQueueWords::tail, by node */
@@ -45,11 +45,11 @@ byte q_link[RECORDS + 2];   /* Record::link, and, at the node's number, NodeQueu
 bool in_use[RECORDS];       /* Record::in_use */
 byte passes[2];
 byte inside;
-#define Q_LINK(n, place) q_link[(place == BARE -> RECORDS + (n) : (place))]
+#define Q_LINK(n, place) q_link[(place == NO_RECORD -> RECORDS + (n) : (place))]
 
 inline retire(t_n, t_place) {   /* NodeQueue::retire */
   if
-  :: t_place == BARE -> Q_LINK(t_n, BARE) = Q_NOBODY
+  :: t_place == NO_RECORD -> Q_LINK(t_n, NO_RECORD) = Q_NOBODY
   :: else -> in_use[t_place] = false
   fi
 }
@@ -97,7 +97,7 @@ inline q_release(q_n, q_found, q_gone, q_passed) {
         if
         :: q_found == 1 ->
            if
-           :: q_gone != BARE -> in_use[q_gone] = false
+           :: q_gone != NO_RECORD -> in_use[q_gone] = false
            :: else
            fi;
            break
@@ -106,9 +106,9 @@ inline q_release(q_n, q_found, q_gone, q_passed) {
            /* planted: it takes for granted that the link comes soon, and leaves without a mark */
            break
 #else
-           atomic {                                          /* link.compare_exchange(kNobody, kPassedBare) */
+           atomic {                                          /* link.compare_exchange(kNobody, kPassedQueue) */
              if
-             :: Q_LINK(q_n, q_gone) == Q_NOBODY -> Q_LINK(q_n, q_gone) = Q_BARE; break
+             :: Q_LINK(q_n, q_gone) == Q_NOBODY -> Q_LINK(q_n, q_gone) = Q_PASSED_QUEUE; break
              :: else
              fi
            }
@@ -121,15 +121,15 @@ inline q_release(q_n, q_found, q_gone, q_passed) {
 
 proctype rank(byte r; byte rounds; bool may_give_up) {
   byte round, place, old, behind, found, gone, mine, at, left, left_at, n, m;
-  bool give, got, passed, holds, whole, waits;
+  bool give, got, passed, holds, lock_passed, waits;
   n = NODE_OF_RANK(r);
   m = n;
   do
   :: round < rounds ->
-     holds = false; whole = false; got = false;
+     holds = false; lock_passed = false; got = false;
      if
-     :: atomic { q_tail[n] == 0 -> q_tail[n] = BARE };              /* take_if_free */
-        q_place[n] = BARE; holds = true
+     :: atomic { q_tail[n] == 0 -> q_tail[n] = NO_RECORD };         /* take_if_free */
+        q_place[n] = NO_RECORD; holds = true
      :: atomic { left != 0 && Q_LINK(n, left_at) == Q_GAVE_UP + left ->   /* enter: NodeQueue::take_up */
           mine = left; at = left_at; left = 0; left_at = 0; Q_LINK(n, at) = Q_WAITS; waits = true }
      :: atomic { left == 0 || Q_LINK(n, left_at) != Q_GAVE_UP + left ->   /* enter: take_record, tail.exchange */
@@ -157,8 +157,8 @@ proctype rank(byte r; byte rounds; bool may_give_up) {
         fi
      fi;
      if
-     :: waits && (Q_LINK(n, at) == Q_BARE || Q_LINK(n, at) == Q_WHOLE) ->   /* wait */
-        whole = (Q_LINK(n, at) == Q_WHOLE);
+     :: waits && (Q_LINK(n, at) == Q_PASSED_QUEUE || Q_LINK(n, at) == Q_PASSED_LOCK) ->   /* wait */
+        lock_passed = (Q_LINK(n, at) == Q_PASSED_LOCK);
         retire(n, at);
         q_place[n] = mine; holds = true
      :: atomic { waits && may_give_up && Q_LINK(n, at) == Q_WAITS ->        /* leave */
@@ -168,9 +168,9 @@ proctype rank(byte r; byte rounds; bool may_give_up) {
      waits = false;
      found = 0; gone = 0; mine = 0; at = 0;
      if
-     :: holds && whole -> got = true                                /* Cohort::advance: passed with the node's place */
-     :: holds && !whole ->
-        chain_acquire(m, place, old, give, behind, n, r, (may_give_up), got);
+     :: holds && lock_passed -> got = true                          /* Cohort::advance: passed with the node's place */
+     :: holds && !lock_passed ->
+        mcs_acquire(m, place, old, give, behind, n, r, (may_give_up), got);
         if
         :: got
         :: else -> q_release(n, found, gone, passed)                 /* Cohort::give_up */
@@ -185,18 +185,18 @@ proctype rank(byte r; byte rounds; bool may_give_up) {
         passed = false;                                             /* Cohort::release */
         if
         :: passes[n] >= 1 && NEXT(PLACE(m, turn[m])) != NONE        /* others_turn */
-        :: else -> passes[n] = 1; pass(n, Q_WHOLE, found, passed)
+        :: else -> passes[n] = 1; pass(n, Q_PASSED_LOCK, found, passed)
         fi;
         if
         :: passed
         :: else ->
            passes[n] = 0;
-           chain_release(m, place, give, behind, n, r);
+           mcs_release(m, place, give, behind, n, r);
            q_release(n, found, gone, passed)
         fi
      :: else
      fi;
-     passed = false; got = false; holds = false; whole = false;
+     passed = false; got = false; holds = false; lock_passed = false;
      round++
   :: else -> break
   od

@@ -13,7 +13,7 @@
 #define NODE_OF(member) ((member) / 2)
 #define SENDERS 5
 
-#include "chain.pml"
+#include "mcs_queue.pml"
 
 byte inside;
 
@@ -22,13 +22,13 @@ proctype rank(byte m; bool may_give_up) {
   bool give, got;
   do
   :: round < ROUNDS ->
-     chain_acquire(m, place, old, give, behind, NODE_OF(m), m, may_give_up, got);
+     mcs_acquire(m, place, old, give, behind, NODE_OF(m), m, may_give_up, got);
      if
      :: got ->
         inside++;
         assert(inside == 1);                                        /* mutual exclusion */
         inside--;
-        chain_release(m, place, give, behind, NODE_OF(m), m)
+        mcs_release(m, place, give, behind, NODE_OF(m), m)
      :: else
      fi;
      round++

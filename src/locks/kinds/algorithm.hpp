@@ -113,8 +113,8 @@ class Algorithm {
 
   /// What another rank or server says of the lock; never waits. False: no program of this version says it, and nothing
   /// was done. What has the form of a right message and contradicts the lock's state ends the job
-  /// (LockContext::give_up): two ranks would hold the lock, or none could get it. Messages for the home alone are sent
-  /// to the home alone.
+  /// (LockContext::abort_job): two ranks would hold the lock, or none could get it. Messages for the home alone are
+  /// sent to the home alone.
   virtual bool hear(const LockId& lock, const LockBody& body, ByteView payload, const Sender& from) = 0;
   virtual progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload,
                                    progress::Request& request) = 0;

@@ -30,7 +30,7 @@ namespace grapnel::locks {
 
 class ArmciHybrid final : public Algorithm {
  public:
-  explicit ArmciHybrid(LockContext& ground) : context_(ground), tickets_(ground) {}
+  explicit ArmciHybrid(LockContext& context) : context_(context), tickets_(context) {}
 
   bool take_now(const LockId& lock, bool shared) override;
   Status start(Acquisition& a) override;

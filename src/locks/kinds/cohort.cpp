@@ -9,7 +9,7 @@ bool Cohort::take_now(const LockId& lock, bool) {
   if (!ranks_.take_if_free(words.ranks)) return false;
   if (!context_.one_node) {
     const bool idle = words.node.state.load() == McsQueue::kIdle;
-    if (!idle || !chain_.attempt_at_home(lock, words.node, my_node())) {
+    if (!idle || !nodes_.attempt_at_home(lock, words.node, my_node())) {
       ranks_.release(words.ranks, lock.ordinal);
       return false;
     }
@@ -39,7 +39,7 @@ Status Cohort::start(Acquisition& a) {
 // Waits for its turn in the node's queue; then it is done, or in line between the nodes.
 Status Cohort::take_what_was_passed(Acquisition& a, Words& words, std::uint64_t until_ns) {
   GRAPNEL_ASSIGN_OR_RETURN(const auto passed, ranks_.wait(words.ranks, a, until_ns));
-  if (passed != NodeQueue::kPassedWhole && !context_.one_node) return start_between_nodes(a, words);
+  if (passed != NodeQueue::kPassedLock && !context_.one_node) return start_between_nodes(a, words);
   take_passed_lock(a, words);
   return {};
 }
@@ -58,8 +58,8 @@ Status Cohort::start_between_nodes(Acquisition& a, Words& words) {
     return {};
   }
   // A place that was given up, by this rank or another of the node, is still in the queue.
-  if (chain_.take_up(a, words.node)) return {};
-  return chain_.start(a, words.node, my_node());
+  if (nodes_.take_up(a, words.node)) return {};
+  return nodes_.start(a, words.node, my_node());
 }
 
 Status Cohort::advance(Acquisition& a, std::uint64_t until_ns) {
@@ -68,7 +68,7 @@ Status Cohort::advance(Acquisition& a, std::uint64_t until_ns) {
     GRAPNEL_TRY(take_what_was_passed(a, words, until_ns));
     if (a.done) return {};
   }
-  GRAPNEL_TRY(chain_.advance(a, words.node, my_node(), until_ns));
+  GRAPNEL_TRY(nodes_.advance(a, words.node, my_node(), until_ns));
   a.done = true;
   return {};
 }
@@ -79,14 +79,14 @@ Status Cohort::give_up(Acquisition& a) {
     if (ranks_.leave(words.ranks, a)) return {};
     // It was passed in the meantime: with the node's place it is the lock, without it goes on to the next rank.
     GRAPNEL_ASSIGN_OR_RETURN(const auto passed, ranks_.wait(words.ranks, a, progress::Waiting::kForever));
-    if (passed == NodeQueue::kPassedWhole || context_.one_node) {
+    if (passed == NodeQueue::kPassedLock || context_.one_node) {
       take_passed_lock(a, words);
     } else {
       ranks_.release(words.ranks, a.lock.ordinal);
     }
     return {};
   }
-  GRAPNEL_TRY(chain_.give_up(a, words.node, my_node()));
+  GRAPNEL_TRY(nodes_.give_up(a, words.node, my_node()));
   if (!a.done) ranks_.release(words.ranks, a.lock.ordinal);
   return {};
 }
@@ -99,7 +99,7 @@ Status Cohort::attempt(Acquisition& a) {
     a.received = context_.memory.kept(words, 0);
     a.done = true;
   } else if (words->node.state.load() == McsQueue::kIdle) {
-    GRAPNEL_TRY(chain_.attempt(a, words->node, my_node()));
+    GRAPNEL_TRY(nodes_.attempt(a, words->node, my_node()));
   }
   if (!a.done) ranks_.release(words->ranks, a.lock.ordinal);
   return {};
@@ -112,27 +112,27 @@ Status Cohort::release(const LockId& lock, bool, ByteView payload) {
     ranks_.release(words.ranks, lock.ordinal);
     return {};
   }
-  const bool others_turn = words.passes >= context_.options.local_passes && chain_.knows_successor(words.node);
+  const bool others_turn = words.passes >= context_.options.local_passes && nodes_.knows_successor(words.node);
   if (!others_turn) {
     context_.memory.keep(&words, 0, payload);
     ++words.passes;
-    if (ranks_.pass(words.ranks, lock.ordinal, NodeQueue::kPassedWhole)) return {};
+    if (ranks_.pass(words.ranks, lock.ordinal, NodeQueue::kPassedLock)) return {};
   }
   words.passes = 0;
   // First the place between the nodes: the next rank of this node takes a new one, behind those that wait.
-  Status passed_on = chain_.release(lock, words.node, my_node(), payload);
+  Status passed_on = nodes_.release(lock, words.node, my_node(), payload);
   ranks_.release(words.ranks, lock.ordinal);
   return passed_on;
 }
 
 Bytes Cohort::successor_payload(const LockId& lock) {
   Words& words = *find(lock);
-  return context_.one_node ? Bytes() : chain_.successor_payload(lock, words.node, my_node());
+  return context_.one_node ? Bytes() : nodes_.successor_payload(lock, words.node, my_node());
 }
 
 std::string Cohort::describe(const Acquisition& a) {
   if (a.stage == kInNode) return "it stands behind others of its node";
-  return chain_.describe(a, "its node's place");
+  return nodes_.describe(a, "its node's place");
 }
 
 }  // namespace grapnel::locks

@@ -5,7 +5,7 @@
 //
 // The words, one cache line:
 //
-//   [tail of nodes, at home only][state][turn][next, next][from]   the chain of nodes    (mcs_queue.hpp)
+//   [tail of nodes, at home only][state][turn][next, next][from]   the queue of nodes    (mcs_queue.hpp)
 //   [tail of ranks][link]                                    the queue of ranks    (node_queue.hpp)
 //   [passes]                                                 hand-overs in this node in a row
 //
@@ -24,7 +24,7 @@
 // between sleeps, and name the node they stand behind.
 //
 // Invariants:
-//  1. Only the holder of the queue of ranks touches the node's place in the chain; servers grant to it.
+//  1. Only the holder of the queue of ranks touches the node's place in the queue of nodes; servers grant to it.
 //  2. The lock is held by the rank that holds the queue of ranks while `state` is granted (in a job of one node:
 //     always).
 // SPDX-License-Identifier: Apache-2.0
@@ -37,7 +37,7 @@ namespace grapnel::locks {
 
 class Cohort final : public Algorithm, private McsQueue::Places {
  public:
-  explicit Cohort(LockContext& ground) : context_(ground), chain_(ground, *this, true), ranks_(ground) {}
+  explicit Cohort(LockContext& context) : context_(context), nodes_(context, *this, true), ranks_(context) {}
 
   /// In a job of one node, where the queue of ranks is the whole lock: what takes one compare-and-swap.
   bool take_in_node(std::byte* home) { return ranks_.take_if_free(reinterpret_cast<Words*>(home)->ranks); }
@@ -63,27 +63,27 @@ class Cohort final : public Algorithm, private McsQueue::Places {
   Status release(const LockId& lock, bool shared, ByteView payload) override;
   Bytes successor_payload(const LockId& lock) override;
   bool hear(const LockId& lock, const LockBody& body, ByteView payload, const Sender& from) override {
-    return chain_.hear(lock, body, payload, from);
+    return nodes_.hear(lock, body, payload, from);
   }
   progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload,
                            progress::Request& request) override {
-    return chain_.answer(lock, body, payload, request);
+    return nodes_.answer(lock, body, payload, request);
   }
   std::string describe(const Acquisition& a) override;
 
  private:
   struct Words {
     std::atomic<std::uint64_t> tail;
-    ChainMember node;
+    McsMember node;
     NodeQueueWords ranks;
     std::uint32_t passes;
   };
   static_assert(sizeof(Words) <= LockMemory::kLineBytes);
-  enum Stage { kInNode = 1 };  ///< else the chain's
+  enum Stage { kInNode = 1 };  ///< else McsQueue's
 
   std::atomic<std::uint64_t>& tail(const LockId& lock) override { return context_.memory.home<Words>(lock).tail; }
   void* home_line(const LockId& lock) override { return &context_.memory.home<Words>(lock); }
-  ChainMember* member(const LockId& lock, std::uint32_t) override {
+  McsMember* member(const LockId& lock, std::uint32_t) override {
     Words* words = find(lock);
     return words != nullptr ? &words->node : nullptr;
   }
@@ -110,7 +110,7 @@ class Cohort final : public Algorithm, private McsQueue::Places {
   Status take_what_was_passed(Acquisition& a, Words& words, std::uint64_t until_ns);
 
   LockContext& context_;
-  McsQueue chain_;
+  McsQueue nodes_;
   NodeQueue ranks_;
 };
 

@@ -30,21 +30,21 @@ const char* to_string(LockKind kind) {
 
 namespace grapnel::locks {
 
-std::unique_ptr<Algorithm> make_algorithm(LockKind kind, LockContext& ground) {
+std::unique_ptr<Algorithm> make_algorithm(LockKind kind, LockContext& context) {
   switch (kind) {
     case LockKind::server_queue:
-      if (ground.one_node) return std::make_unique<Ticket>(ground);
-      return std::make_unique<ServerQueue>(ground);
-    case LockKind::ticket: return std::make_unique<Ticket>(ground);
-    case LockKind::armci_hybrid: return std::make_unique<ArmciHybrid>(ground);
-    case LockKind::test_and_set: return std::make_unique<TestAndSet>(ground);
-    case LockKind::mcs: return std::make_unique<Mcs>(ground, true);
-    case LockKind::mcs_by_cas: return std::make_unique<Mcs>(ground, false);
-    case LockKind::reader_writer: return std::make_unique<ReaderWriter>(ground);
+      if (context.one_node) return std::make_unique<Ticket>(context);
+      return std::make_unique<ServerQueue>(context);
+    case LockKind::ticket: return std::make_unique<Ticket>(context);
+    case LockKind::armci_hybrid: return std::make_unique<ArmciHybrid>(context);
+    case LockKind::test_and_set: return std::make_unique<TestAndSet>(context);
+    case LockKind::mcs: return std::make_unique<Mcs>(context, true);
+    case LockKind::mcs_by_cas: return std::make_unique<Mcs>(context, false);
+    case LockKind::reader_writer: return std::make_unique<ReaderWriter>(context);
     case LockKind::standard:  // the caller has put the configured kind in its place
     case LockKind::cohort: break;
   }
-  return std::make_unique<Cohort>(ground);
+  return std::make_unique<Cohort>(context);
 }
 
 }  // namespace grapnel::locks

@@ -157,7 +157,7 @@ void LockContext::answer_later(Rank to, std::uint64_t token, const LockBody& bod
   server_->answer_later(to, token, Composed(body, payload).view());
 }
 
-void LockContext::give_up(const LockId& lock, const Sender& from, const std::string& what) const {
+void LockContext::abort_job(const LockId& lock, const Sender& from, const std::string& what) const {
   const std::string who =
       from.rank ? fmt::format("rank {}", index(*from.rank)) : fmt::format("the server of node {}", index(from.node));
   launch.abort(1, fmt::format("lock {} of rank {} ({}): {} {}, which no program of this version does", lock.index,

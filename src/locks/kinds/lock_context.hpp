@@ -40,7 +40,7 @@ class LockContext {
               int locks, const LockOptions& wanted);
 
   /// Receives the messages that this node sends to itself.
-  void speak_for(Algorithm& algorithm) { algorithm_ = &algorithm; }
+  void set_receiver(Algorithm& algorithm) { algorithm_ = &algorithm; }
 
   launch::Launch& launch;
   progress::Waiting& waiting;
@@ -104,7 +104,7 @@ class LockContext {
   Status pause(const Acquisition& a, std::uint64_t until_ns);
 
   /// Ends the job over what was heard or answered: "… `what`, which no program of this version does".
-  [[noreturn]] void give_up(const LockId& lock, const Sender& from, const std::string& what) const;
+  [[noreturn]] void abort_job(const LockId& lock, const Sender& from, const std::string& what) const;
   Sender server_of(Rank home) const { return {Voice::server, node_of(home)}; }
 
   /// The node's table of lines is full.

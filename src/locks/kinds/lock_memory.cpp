@@ -47,7 +47,7 @@ std::size_t LockMemory::block_bytes() const {
   return kLineBytes + local_ranks_.size() * part_bytes_ + table;
 }
 
-void LockMemory::place(void* block) {
+void LockMemory::use_block(void* block) {
   block_ = static_cast<std::byte*>(block);
   first_part_ = block_ + kLineBytes;
   for (std::size_t local = 0; local < local_ranks_.size(); ++local) homes_[local_places_[local]] = part(local);

@@ -63,7 +63,7 @@ class LockMemory {
   std::size_t block_bytes() const;
   bool allocates_block() const { return me_ == 0; }
   Rank block_owner() const { return local_ranks_.front(); }
-  void place(void* block);
+  void use_block(void* block);
   std::byte* block() const { return block_; }
 
   /// For LockId::here. `home`: its place in the group.

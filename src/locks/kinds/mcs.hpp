@@ -26,7 +26,7 @@ namespace grapnel::locks {
 
 class Mcs final : public Algorithm, private McsQueue::Places {
  public:
-  Mcs(LockContext& ground, bool has_swap) : context_(ground), chain_(ground, *this, has_swap) {}
+  Mcs(LockContext& context, bool has_swap) : context_(context), queue_(context, *this, has_swap) {}
 
   bool take_now(const LockId& lock, bool shared) override;
   Status start(Acquisition& a) override;
@@ -36,13 +36,13 @@ class Mcs final : public Algorithm, private McsQueue::Places {
   Status release(const LockId& lock, bool shared, ByteView payload) override;
   Bytes successor_payload(const LockId& lock) override;
   bool hear(const LockId& lock, const LockBody& body, ByteView payload, const Sender& from) override {
-    return chain_.hear(lock, body, payload, from);
+    return queue_.hear(lock, body, payload, from);
   }
   progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload,
                            progress::Request& request) override {
-    return chain_.answer(lock, body, payload, request);
+    return queue_.answer(lock, body, payload, request);
   }
-  std::string describe(const Acquisition& a) override { return chain_.describe(a, "its place"); }
+  std::string describe(const Acquisition& a) override { return queue_.describe(a, "its place"); }
 
  private:
   struct Home {
@@ -51,8 +51,8 @@ class Mcs final : public Algorithm, private McsQueue::Places {
 
   std::atomic<std::uint64_t>& tail(const LockId& lock) override { return context_.memory.home<Home>(lock).tail; }
   void* home_line(const LockId& lock) override { return &context_.memory.home<Home>(lock); }
-  ChainMember* member(const LockId& lock, std::uint32_t rank) override {
-    return context_.memory.find_line<ChainMember>(key(lock, rank));
+  McsMember* member(const LockId& lock, std::uint32_t rank) override {
+    return context_.memory.find_line<McsMember>(key(lock, rank));
   }
   void* line(const LockId& lock, std::uint32_t rank) override { return member(lock, rank); }
   std::uint32_t member_count() const override { return static_cast<std::uint32_t>(context_.launch.size()); }
@@ -62,10 +62,10 @@ class Mcs final : public Algorithm, private McsQueue::Places {
 
   std::uint64_t key(const LockId& lock, std::uint32_t rank) const { return lock.ordinal * member_count() + rank + 1; }
   std::uint32_t me() const { return static_cast<std::uint32_t>(index(context_.me)); }
-  ChainMember* my_line(const LockId& lock) { return context_.memory.make_line<ChainMember>(key(lock, me())); }
+  McsMember* my_line(const LockId& lock) { return context_.memory.make_line<McsMember>(key(lock, me())); }
 
   LockContext& context_;
-  McsQueue chain_;
+  McsQueue queue_;
 };
 
 }  // namespace grapnel::locks

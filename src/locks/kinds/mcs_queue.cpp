@@ -7,7 +7,7 @@ namespace grapnel::locks {
 
 // ---- acquiring
 
-std::uint64_t McsQueue::new_place(ChainMember& mine, std::uint32_t member, State state) {
+std::uint64_t McsQueue::new_place(McsMember& mine, std::uint32_t member, State state) {
   // relaxed: published by the exchange of the tail, here or at the home.
   const std::uint32_t turn = mine.turn.load(std::memory_order_relaxed) + 1;
   next_of(mine, turn).store(0, std::memory_order_relaxed);
@@ -16,7 +16,7 @@ std::uint64_t McsQueue::new_place(ChainMember& mine, std::uint32_t member, State
   return place_of(member, turn);
 }
 
-void McsQueue::got_it(Acquisition& a, ChainMember& mine, ByteView payload) {
+void McsQueue::got_it(Acquisition& a, McsMember& mine, ByteView payload) {
   mine.state.store(kGranted);
   a.received.assign(payload.begin(), payload.end());
   a.done = true;
@@ -28,7 +28,7 @@ Status McsQueue::in_queue_behind(Acquisition& a, std::uint64_t before) {
   return {};
 }
 
-Status McsQueue::start(Acquisition& a, ChainMember& mine, std::uint32_t member) {
+Status McsQueue::start(Acquisition& a, McsMember& mine, std::uint32_t member) {
   const std::uint64_t place = new_place(mine, member, kWaiting);
   if (context_.at_home(a.lock)) return swap_at_home(a, mine, place);
   a.stage = kAsked;
@@ -36,7 +36,7 @@ Status McsQueue::start(Acquisition& a, ChainMember& mine, std::uint32_t member) 
   return context_.ask(a, context_.node_of(a.lock.home), context_.body(Verb::enqueue, a.lock, place), a.payload);
 }
 
-Status McsQueue::swap_at_home(Acquisition& a, ChainMember& mine, std::uint64_t place) {
+Status McsQueue::swap_at_home(Acquisition& a, McsMember& mine, std::uint64_t place) {
   const std::uint64_t before = places_.tail(a.lock).exchange(place);
   if (before == 0) {
     got_it(a, mine, context_.memory.kept(places_.home_line(a.lock), 0));
@@ -55,10 +55,11 @@ Status McsQueue::ask_to_compare(Acquisition& a, std::uint64_t place, std::uint64
 // The emulated swap's comparison failed, so the place is not in the tail.
 bool McsQueue::lost_race(const Acquisition& a) const { return !has_swap_ && a.answer->body.other != a.before; }
 
-Status McsQueue::take_answer(Acquisition& a, ChainMember& mine, std::uint32_t member) {
+Status McsQueue::take_answer(Acquisition& a, McsMember& mine, std::uint32_t member) {
   const std::uint64_t found = a.answer->body.other;
   if (found != 0 && !is_place(found)) {
-    context_.give_up(a.lock, context_.server_of(a.lock.home), "says that a place is before this rank's that cannot be");
+    context_.abort_job(a.lock, context_.server_of(a.lock.home),
+                       "says that a place is before this rank's that cannot be");
   }
   const std::uint64_t place = place_of(member, mine.turn.load());
   if (!has_swap_) {
@@ -76,7 +77,7 @@ Status McsQueue::take_answer(Acquisition& a, ChainMember& mine, std::uint32_t me
 }
 
 // Writes into the state that its waiter sleeps; false where it is no longer what was seen.
-bool McsQueue::mark(ChainMember& mine, std::uint32_t& seen, State awake, State asleep) {
+bool McsQueue::mark(McsMember& mine, std::uint32_t& seen, State awake, State asleep) {
   if (seen == asleep) return true;
   if (seen != awake || !mine.state.compare_exchange_strong(seen, asleep)) return false;
   seen = asleep;
@@ -84,14 +85,14 @@ bool McsQueue::mark(ChainMember& mine, std::uint32_t& seen, State awake, State a
 }
 
 // The place that was left is passed on by the server that grants it; its waiter writes so into the state.
-Status McsQueue::start_anew(Acquisition& a, ChainMember& mine, std::uint32_t member, std::uint64_t until_ns) {
+Status McsQueue::start_anew(Acquisition& a, McsMember& mine, std::uint32_t member, std::uint64_t until_ns) {
   GRAPNEL_TRY(context_.waiting.on_marked_word(
       mine.state, [](std::uint32_t state) { return state == kIdle; },
       [&](std::uint32_t& seen) { return mark(mine, seen, kAbandoned, kAwaited); }, until_ns));
   return start(a, mine, member);
 }
 
-Status McsQueue::advance(Acquisition& a, ChainMember& mine, std::uint32_t member, std::uint64_t until_ns) {
+Status McsQueue::advance(Acquisition& a, McsMember& mine, std::uint32_t member, std::uint64_t until_ns) {
   if (a.stage == kBehindOwnPlace) {
     GRAPNEL_TRY(start_anew(a, mine, member, until_ns));
     if (a.done) return {};
@@ -112,7 +113,7 @@ Status McsQueue::advance(Acquisition& a, ChainMember& mine, std::uint32_t member
   return {};
 }
 
-Status McsQueue::give_up(Acquisition& a, ChainMember& mine, std::uint32_t member) {
+Status McsQueue::give_up(Acquisition& a, McsMember& mine, std::uint32_t member) {
   if (a.stage == kBehindOwnPlace) return {};
   // A place that is being asked for is a round trip away; only then it can be left.
   while (a.stage == kAsked) {
@@ -131,7 +132,7 @@ Status McsQueue::give_up(Acquisition& a, ChainMember& mine, std::uint32_t member
   return advance(a, mine, member, progress::Waiting::kForever);
 }
 
-bool McsQueue::take_up(Acquisition& a, ChainMember& mine) {
+bool McsQueue::take_up(Acquisition& a, McsMember& mine) {
   if (mine.state.load() == kIdle) return false;  // as a rule: a locked instruction less
   std::uint32_t state = kAbandoned;
   if (context_.memory.has_payloads()) {
@@ -143,7 +144,7 @@ bool McsQueue::take_up(Acquisition& a, ChainMember& mine) {
   return true;
 }
 
-bool McsQueue::attempt_at_home(const LockId& lock, ChainMember& mine, std::uint32_t member) {
+bool McsQueue::attempt_at_home(const LockId& lock, McsMember& mine, std::uint32_t member) {
   if (places_.tail(lock).load() != 0) return false;
   // Granted before it is in the tail: from then on a rank may be behind it.
   const std::uint64_t place = new_place(mine, member, kGranted);
@@ -155,12 +156,12 @@ bool McsQueue::attempt_at_home(const LockId& lock, ChainMember& mine, std::uint3
 
 // A place that never was in the tail. Its turn is used again: counting it would wear out the `next` word of an
 // earlier place that still expects its link.
-void McsQueue::forget_place(ChainMember& mine) {
+void McsQueue::forget_place(McsMember& mine) {
   mine.turn.store(mine.turn.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);  // the member's own
   mine.state.store(kIdle);
 }
 
-Status McsQueue::attempt(Acquisition& a, ChainMember& mine, std::uint32_t member) {
+Status McsQueue::attempt(Acquisition& a, McsMember& mine, std::uint32_t member) {
   if (context_.at_home(a.lock)) {
     if (attempt_at_home(a.lock, mine, member)) got_it(a, mine, context_.memory.kept(places_.home_line(a.lock), 0));
     return {};
@@ -178,14 +179,14 @@ Status McsQueue::attempt(Acquisition& a, ChainMember& mine, std::uint32_t member
 
 // ---- releasing
 
-Status McsQueue::release(const LockId& lock, ChainMember& mine, std::uint32_t member, ByteView payload) {
+Status McsQueue::release(const LockId& lock, McsMember& mine, std::uint32_t member, ByteView payload) {
   const std::uint64_t place = place_of(member, mine.turn.load(std::memory_order_relaxed));  // the holder wrote it
   mine.state.store(kIdle, std::memory_order_relaxed);  // read next by this member, which comes after its release
   return pass_on(lock, place, place, payload, Voice::rank);
 }
 
 Status McsQueue::pass_on(const LockId& lock, std::uint64_t place, std::uint64_t from, ByteView payload, Voice voice) {
-  ChainMember& member = *places_.member(lock, member_of(place));
+  McsMember& member = *places_.member(lock, member_of(place));
   std::atomic<std::uint64_t>& next = next_of(member, turn_of(place));
   std::uint64_t behind = next.load();
   if (behind == 0) {
@@ -208,7 +209,7 @@ Status McsQueue::grant(const LockId& lock, std::uint64_t place, std::uint64_t fr
                           payload);
 }
 
-Bytes McsQueue::successor_payload(const LockId& lock, ChainMember& mine, std::uint32_t member) {
+Bytes McsQueue::successor_payload(const LockId& lock, McsMember& mine, std::uint32_t member) {
   if (!knows_successor(mine)) return {};
   return context_.memory.kept(places_.line(lock, member), successor_room(mine.turn.load()));
 }
@@ -264,9 +265,9 @@ bool McsQueue::free_tail(const LockId& lock, std::uint64_t place, ByteView paylo
 // A link is for the member's last place, or for the one before where that was left without a successor.
 bool McsQueue::on_link(const LockId& lock, std::uint64_t before, std::uint64_t place, ByteView payload,
                        const Sender& speaker) {
-  ChainMember* member = places_.member(lock, member_of(before));
+  McsMember* member = places_.member(lock, member_of(before));
   if (member == nullptr || member->turn.load() - turn_of(before) > 1 || before == place) {
-    context_.give_up(
+    context_.abort_job(
         lock, speaker,
         fmt::format("puts {} behind {}, which is not in the queue", name_place(place), name_place(before)));
   }
@@ -275,7 +276,7 @@ bool McsQueue::on_link(const LockId& lock, std::uint64_t before, std::uint64_t p
   if (next.load() != kReleased) context_.memory.keep(line, successor_room(turn_of(before)), payload);
   const std::uint64_t found = next.exchange(place);
   if (found > kReleased) {
-    context_.give_up(
+    context_.abort_job(
         lock, speaker,
         fmt::format("puts {} behind {}, where {} is", name_place(place), name_place(before), name_place(found)));
   }
@@ -286,22 +287,22 @@ bool McsQueue::on_link(const LockId& lock, std::uint64_t before, std::uint64_t p
 
 bool McsQueue::on_grant(const LockId& lock, std::uint64_t place, std::uint64_t from, ByteView payload,
                         const Sender& speaker) {
-  ChainMember* member = places_.member(lock, member_of(place));
+  McsMember* member = places_.member(lock, member_of(place));
   const std::uint32_t state = member == nullptr ? kIdle : member->state.load();
   if (state == kIdle || state == kGranted || member->turn.load() != turn_of(place)) {
-    context_.give_up(lock, speaker, fmt::format("grants it to {}, which does not wait for it", name_place(place)));
+    context_.abort_job(lock, speaker, fmt::format("grants it to {}, which does not wait for it", name_place(place)));
   }
   context_.memory.keep(places_.line(lock, member_of(place)), 0, payload);
   member->from.store(member_of(from), std::memory_order_relaxed);  // published by the state
   if (wake_waiter(*member)) return true;
   if (Status passed = pass_on(lock, place, from, payload, speaker.voice); !passed.ok()) {
-    context_.give_up(lock, speaker, fmt::format("grants it to {}: {}", name_place(place), passed.message()));
+    context_.abort_job(lock, speaker, fmt::format("grants it to {}: {}", name_place(place), passed.message()));
   }
   return true;
 }
 
 // False when the member gave up: then its state is idle, and the place is the caller's to pass on.
-bool McsQueue::wake_waiter(ChainMember& member) {
+bool McsQueue::wake_waiter(McsMember& member) {
   std::uint32_t state = member.state.load();
   for (;;) {
     const bool abandoned = state == kAbandoned || state == kAwaited;

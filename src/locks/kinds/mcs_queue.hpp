@@ -38,7 +38,7 @@
 
 namespace grapnel::locks {
 
-struct ChainMember {
+struct McsMember {
   os::Word state;
   std::atomic<std::uint32_t> turn;
   std::atomic<std::uint64_t> next[2];
@@ -53,7 +53,7 @@ class McsQueue {
     virtual std::atomic<std::uint64_t>& tail(const LockId& lock) = 0;  ///< at home
     virtual void* home_line(const LockId& lock) = 0;                   ///< whose room 0 keeps the free lock's payload
     /// A member of this node; null where it never used the lock.
-    virtual ChainMember* member(const LockId& lock, std::uint32_t member) = 0;
+    virtual McsMember* member(const LockId& lock, std::uint32_t member) = 0;
     virtual void* line(const LockId& lock, std::uint32_t member) = 0;
     virtual std::uint32_t member_count() const = 0;
     virtual NodeId node_of(std::uint32_t member) const = 0;
@@ -66,27 +66,27 @@ class McsQueue {
 
   enum State : std::uint32_t { kIdle = 0, kWaiting = 1, kAsleep = 3, kAbandoned = 4, kAwaited = 5, kGranted = 8 };
 
-  McsQueue(LockContext& ground, Places& places, bool has_swap)
-      : context_(ground), places_(places), has_swap_(has_swap) {}
+  McsQueue(LockContext& context, Places& places, bool has_swap)
+      : context_(context), places_(places), has_swap_(has_swap) {}
 
   /// Takes a place. May be done at once where the home is on this node.
-  Status start(Acquisition& a, ChainMember& mine, std::uint32_t member);
+  Status start(Acquisition& a, McsMember& mine, std::uint32_t member);
   /// Waits for the place that `start` took, or that a rank abandoned.
-  Status advance(Acquisition& a, ChainMember& mine, std::uint32_t member, std::uint64_t until_ns);
+  Status advance(Acquisition& a, McsMember& mine, std::uint32_t member, std::uint64_t until_ns);
   /// Leaves the place behind; done if it was granted before.
-  Status give_up(Acquisition& a, ChainMember& mine, std::uint32_t member);
+  Status give_up(Acquisition& a, McsMember& mine, std::uint32_t member);
   /// Takes up an abandoned place again, or waits behind it, in `advance`; false when there is none.
-  bool take_up(Acquisition& a, ChainMember& mine);
+  bool take_up(Acquisition& a, McsMember& mine);
   /// Takes a place only where the queue is empty.
-  Status attempt(Acquisition& a, ChainMember& mine, std::uint32_t member);
-  bool attempt_at_home(const LockId& lock, ChainMember& mine, std::uint32_t member);
+  Status attempt(Acquisition& a, McsMember& mine, std::uint32_t member);
+  bool attempt_at_home(const LockId& lock, McsMember& mine, std::uint32_t member);
 
   /// The holder leaves; `state` is idle then.
-  Status release(const LockId& lock, ChainMember& mine, std::uint32_t member, ByteView payload);
-  bool knows_successor(const ChainMember& mine) const { return next_of(mine, mine.turn.load()).load() > kReleased; }
+  Status release(const LockId& lock, McsMember& mine, std::uint32_t member, ByteView payload);
+  bool knows_successor(const McsMember& mine) const { return next_of(mine, mine.turn.load()).load() > kReleased; }
   /// For the message about a death: what `a` is behind, as far as its rank knows. `place`: what is there.
   std::string describe(const Acquisition& a, const char* place) const;
-  Bytes successor_payload(const LockId& lock, ChainMember& mine, std::uint32_t member);
+  Bytes successor_payload(const LockId& lock, McsMember& mine, std::uint32_t member);
 
   bool hear(const LockId& lock, const LockBody& body, ByteView payload, const Sender& from);
   progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload, progress::Request& request);
@@ -100,25 +100,25 @@ class McsQueue {
   }
   static std::uint32_t member_of(std::uint64_t place) { return static_cast<std::uint32_t>(place >> 32) - 1; }
   static std::uint32_t turn_of(std::uint64_t place) { return static_cast<std::uint32_t>(place); }
-  static std::atomic<std::uint64_t>& next_of(ChainMember& of, std::uint32_t turn) { return of.next[turn % 2]; }
-  static const std::atomic<std::uint64_t>& next_of(const ChainMember& of, std::uint32_t turn) {
+  static std::atomic<std::uint64_t>& next_of(McsMember& of, std::uint32_t turn) { return of.next[turn % 2]; }
+  static const std::atomic<std::uint64_t>& next_of(const McsMember& of, std::uint32_t turn) {
     return of.next[turn % 2];
   }
   static int successor_room(std::uint32_t turn) { return 1 + static_cast<int>(turn % 2); }
   bool is_place(std::uint64_t place) const;
   bool is_place_here(std::uint64_t place) const;
 
-  std::uint64_t new_place(ChainMember& mine, std::uint32_t member, State state);
-  void forget_place(ChainMember& mine);
-  void got_it(Acquisition& a, ChainMember& mine, ByteView payload);
-  static bool mark(ChainMember& mine, std::uint32_t& seen, State awake, State asleep);
-  Status start_anew(Acquisition& a, ChainMember& mine, std::uint32_t member, std::uint64_t until_ns);
+  std::uint64_t new_place(McsMember& mine, std::uint32_t member, State state);
+  void forget_place(McsMember& mine);
+  void got_it(Acquisition& a, McsMember& mine, ByteView payload);
+  static bool mark(McsMember& mine, std::uint32_t& seen, State awake, State asleep);
+  Status start_anew(Acquisition& a, McsMember& mine, std::uint32_t member, std::uint64_t until_ns);
   Status in_queue_behind(Acquisition& a, std::uint64_t before);
-  Status swap_at_home(Acquisition& a, ChainMember& mine, std::uint64_t place);
+  Status swap_at_home(Acquisition& a, McsMember& mine, std::uint64_t place);
   Status ask_to_compare(Acquisition& a, std::uint64_t place, std::uint64_t expected);
   bool lost_race(const Acquisition& a) const;
-  Status take_answer(Acquisition& a, ChainMember& mine, std::uint32_t member);
-  bool wake_waiter(ChainMember& member);
+  Status take_answer(Acquisition& a, McsMember& mine, std::uint32_t member);
+  bool wake_waiter(McsMember& member);
 
   // `from`: the place of the last holder. `place`: the one that is left; the one that gets it.
   Status pass_on(const LockId& lock, std::uint64_t place, std::uint64_t from, ByteView payload, Voice voice);

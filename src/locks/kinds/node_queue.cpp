@@ -78,7 +78,8 @@ Result<NodeQueue::State> NodeQueue::wait(NodeQueueWords& queue, const Acquisitio
 // The way out is part of every hand-over: what it stores, and where, is found before the awaited store, not after.
 bool NodeQueue::wait_shortly(NodeQueueWords& queue, const Acquisition& a) {
   const os::Word& link = link_of(queue, a.waits_at);
-  os::Word& retired = a.waits_at == kBare ? queue.link : context_.memory.record(a.waits_at).in_use;  // as in `retire`
+  os::Word& retired =
+      a.waits_at == kNoRecord ? queue.link : context_.memory.record(a.waits_at).in_use;  // as in `retire`
   Place& place = places_[a.lock.ordinal];
   const Place mine = place_of(a.record);
   const auto passed = [&] { return is_passed(link.load(std::memory_order_acquire)); };  // as in `on_marked_word`
@@ -107,9 +108,9 @@ bool NodeQueue::passed_soon(NodeQueueWords& queue, const Acquisition& a) {
   return progress::Waiting::glance([&] { return is_passed(link.load(std::memory_order_relaxed)); });
 }
 
-// No rank looks at this place any more. The bare one's link is as new here, a record's when it is taken.
+// No rank looks at this place any more. The queue's own link is as new here, a record's when it is taken.
 void NodeQueue::retire(NodeQueueWords& queue, std::uint32_t place) {
-  if (place == kBare) {
+  if (place == kNoRecord) {
     queue.link.store(kNobody, std::memory_order_relaxed);  // ordered by the tail, when it is freed
   } else {
     context_.memory.give_back(place);
@@ -138,16 +139,16 @@ bool NodeQueue::pass(NodeQueueWords& queue, std::size_t ordinal, State word) {
 
 void NodeQueue::release_to_waiter(NodeQueueWords& queue, std::size_t ordinal) {
   Place& place = places_[ordinal];
-  while (!pass(queue, ordinal, kPassedBare)) {
+  while (!pass(queue, ordinal, kPassedQueue)) {
     const Place mine = std::exchange(place, {});
     if (free_if_last(queue, mine.number)) {
-      // No rank reaches it any more; a bare holder's link is as new.
-      if (mine.number != kBare) context_.memory.give_back(mine.number);
+      // No rank reaches it any more; the queue's own link is as new.
+      if (mine.number != kNoRecord) context_.memory.give_back(mine.number);
       return;
     }
     std::uint32_t found = kNobody;
     // The linker retires the place.
-    if (link_of(queue, mine.number).compare_exchange_strong(found, kPassedBare)) return;
+    if (link_of(queue, mine.number).compare_exchange_strong(found, kPassedQueue)) return;
     place = mine;
   }
 }

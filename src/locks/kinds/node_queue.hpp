@@ -43,17 +43,18 @@ struct NodeQueueWords {
 
 class NodeQueue {
  public:
-  /// What a waiter finds in the link that it waits on; the last two are the releaser's word.
-  enum State : std::uint32_t { kNobody = 0, kWaits = 1, kSleeps = 2, kPassedBare = 3, kPassedWhole = 4 };
+  /// What a waiter finds in the link that it waits on. The last two are the releaser's word: the queue alone, or the
+  /// lock, too (the node's place between the nodes; cohort.hpp).
+  enum State : std::uint32_t { kNobody = 0, kWaits = 1, kSleeps = 2, kPassedQueue = 3, kPassedLock = 4 };
 
-  explicit NodeQueue(LockContext& ground) : context_(ground) {}
+  explicit NodeQueue(LockContext& context) : context_(context) {}
   /// The set's memory is there.
   void use_memory();
 
   bool take_if_free(NodeQueueWords& queue) {
     std::uint32_t free = 0;
     // acquire: pairs with the release in `free_if_last` of the last holder.
-    return queue.tail.compare_exchange_strong(free, kBare, std::memory_order_acquire);
+    return queue.tail.compare_exchange_strong(free, kNoRecord, std::memory_order_acquire);
   }
 
   /// Gets in line, or takes up the place that this rank left there; `a.record` is the place. True: the caller is the
@@ -70,9 +71,9 @@ class NodeQueue {
   bool leave(NodeQueueWords& queue, Acquisition& a);
 
   /// Passes the queue on to a waiter that is already linked and has not given up; false when there is none. `word` is
-  /// kPassedBare or kPassedWhole. The caller stays holder where it answers false.
+  /// kPassedQueue or kPassedLock. The caller stays holder where it answers false.
   bool pass(NodeQueueWords& queue, std::size_t ordinal, State word);
-  /// Gives the queue up: to a waiter (`kPassedBare`), to one that is about to link, or frees it.
+  /// Gives the queue up: to a waiter (`kPassedQueue`), to one that is about to link, or frees it.
   void release(NodeQueueWords& queue, std::size_t ordinal) {
     if (!release_at_once(queue, ordinal)) release_to_waiter(queue, ordinal);
   }
@@ -80,29 +81,29 @@ class NodeQueue {
   bool release_at_once(NodeQueueWords& queue, std::size_t ordinal) {
     Place& place = places_[ordinal];
     // With a waiter the line is in its cache and this look fetches it; without one it is here and costs nothing.
-    if (place.number == kBare) {
-      return queue.link.load(std::memory_order_relaxed) == kNobody && free_if_last(queue, kBare);
+    if (place.number == kNoRecord) {
+      return queue.link.load(std::memory_order_relaxed) == kNobody && free_if_last(queue, kNoRecord);
     }
     // A guess, as in `pass`; release: pairs with the acquire of the waiter on the link.
     std::uint32_t found = kWaits;
-    if (!place.link->compare_exchange_strong(found, kPassedBare, std::memory_order_release)) return false;
+    if (!place.link->compare_exchange_strong(found, kPassedQueue, std::memory_order_release)) return false;
     place = {};
     return true;
   }
 
  private:
-  static constexpr std::uint32_t kBare = 1;
+  static constexpr std::uint32_t kNoRecord = 1;
   static constexpr std::uint32_t kFirstGaveUp = 8;
 
   struct Left {
     std::uint32_t record, waits_at;
   };
   struct Place {
-    std::uint32_t number = kBare;  ///< a record or kBare
-    os::Word* link = nullptr;      ///< a record's
+    std::uint32_t number = kNoRecord;  ///< a record or kNoRecord
+    os::Word* link = nullptr;          ///< a record's
   };
 
-  static bool is_passed(std::uint32_t link) { return link == kPassedBare || link == kPassedWhole; }
+  static bool is_passed(std::uint32_t link) { return link == kPassedQueue || link == kPassedLock; }
   static std::uint32_t gave_up(std::uint32_t record) { return kFirstGaveUp + record; }
   static std::uint32_t record_that_gave_up(std::uint32_t link) { return link - kFirstGaveUp; }
 
@@ -111,7 +112,7 @@ class NodeQueue {
     return queue.tail.compare_exchange_strong(place, 0, std::memory_order_release, std::memory_order_relaxed);
   }
   os::Word& link_of(NodeQueueWords& queue, std::uint32_t place) {
-    return place == kBare ? queue.link : context_.memory.record(place).link;
+    return place == kNoRecord ? queue.link : context_.memory.record(place).link;
   }
   Place place_of(std::uint32_t record) { return {record, &context_.memory.record(record).link}; }
   bool take_up(NodeQueueWords& queue, Acquisition& a);
@@ -120,7 +121,7 @@ class NodeQueue {
   void release_to_waiter(NodeQueueWords& queue, std::size_t ordinal);
 
   LockContext& context_;
-  /// By the lock's ordinal: this rank's place while it holds the queue; kBare else.
+  /// By the lock's ordinal: this rank's place while it holds the queue; kNoRecord else.
   Place* places_ = nullptr;
   base::Mutex left_mutex_;
   std::atomic<std::size_t> left_count_{0};  ///< at least as many as in `left_`: 0 spares the mutex

@@ -50,7 +50,7 @@ namespace grapnel::locks {
 
 class ReaderWriter final : public Algorithm {
  public:
-  explicit ReaderWriter(LockContext& ground) : context_(ground), writers_(ground) {}
+  explicit ReaderWriter(LockContext& context) : context_(context), writers_(context) {}
 
   bool has_shared() const override { return true; }
   void use_memory() override { writers_.use_memory(); }

@@ -15,7 +15,7 @@ bool ReaderWriter::hear(const LockId& lock, const LockBody& body, ByteView paylo
   if (!sound) return false;
   if (!to_home && find(lock) == nullptr) {
     if (body.verb != Verb::grant && body.verb != Verb::grant_shared) return false;
-    context_.give_up(lock, from, "grants it to this node, which has not asked for it");
+    context_.abort_job(lock, from, "grants it to this node, which has not asked for it");
   }
   // relaxed: for the statistics only.
   if (!to_home && body.verb != Verb::recall) {
@@ -39,7 +39,7 @@ bool ReaderWriter::hear(const LockId& lock, const LockBody& body, ByteView paylo
 
 bool ReaderWriter::on_sole(const LockId& lock, ByteView payload, const Sender& from) {
   Words& words = *find(lock);
-  if (!view(words).asked_sole) context_.give_up(lock, from, "grants it to this node, which has not asked for it");
+  if (!view(words).asked_sole) context_.abort_job(lock, from, "grants it to this node, which has not asked for it");
   context_.memory.keep(&words, 0, payload);
   const Changed changed = update(words, [](View& v) {
     v.asked_sole = false;
@@ -62,7 +62,7 @@ bool ReaderWriter::on_sole(const LockId& lock, ByteView payload, const Sender& f
 
 bool ReaderWriter::on_shared(const LockId& lock, bool recalled, ByteView payload, const Sender& from) {
   Words& words = *find(lock);
-  if (!view(words).asked_shared) context_.give_up(lock, from, "shares it with this node, which has not asked for it");
+  if (!view(words).asked_shared) context_.abort_job(lock, from, "shares it with this node, which has not asked for it");
   context_.memory.keep(&words, 0, payload);
   const Changed changed = update(words, [&](View& v) {
     v.asked_shared = false;
@@ -103,7 +103,7 @@ void ReaderWriter::send(const LockId& lock, Verb verb, std::uint32_t node, bool 
 void ReaderWriter::take_back(const LockId& lock, std::uint32_t node, const Sender& from) {
   Home& home = homes_[lock.ordinal];
   const auto found = home.sharing.find(node);
-  if (found == home.sharing.end()) context_.give_up(lock, from, "gives a grant of its node back that it has not got");
+  if (found == home.sharing.end()) context_.abort_job(lock, from, "gives a grant of its node back that it has not got");
   if (--found->second == 0) home.sharing.erase(found);
   home.last = node;
 }
@@ -113,7 +113,7 @@ void ReaderWriter::take_back(const LockId& lock, std::uint32_t node, const Sende
 template <typename Nodes>
 void ReaderWriter::queue(const LockId& lock, Nodes& nodes, std::uint32_t node, const Sender& from) {
   if (std::find(nodes.begin(), nodes.end(), node) != nodes.end()) {
-    context_.give_up(lock, from, "asks for its node a second time before it was granted");
+    context_.abort_job(lock, from, "asks for its node a second time before it was granted");
   }
   nodes.push_back(node);
 }

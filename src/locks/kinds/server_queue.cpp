@@ -81,7 +81,7 @@ bool ServerQueue::hear(const LockId& lock, const LockBody& body, ByteView payloa
   if (body.verb == Verb::cancel) return found == queues_.end() || cancel(lock, found->second, body.me);
   if (body.verb != Verb::free) return false;
   if (found == queues_.end() || !found->second.held || index(found->second.holder) != body.me) {
-    context_.give_up(lock, from, "frees it and does not hold it");
+    context_.abort_job(lock, from, "frees it and does not hold it");
   }
   Queue& queue = found->second;
   queue.payload.assign(payload.begin(), payload.end());

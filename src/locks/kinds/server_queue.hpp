@@ -30,7 +30,7 @@ namespace grapnel::locks {
 
 class ServerQueue final : public Algorithm {
  public:
-  explicit ServerQueue(LockContext& ground) : context_(ground) {}
+  explicit ServerQueue(LockContext& context) : context_(context) {}
 
   bool take_now(const LockId&, bool) override { return false; }
   Status start(Acquisition& a) override;

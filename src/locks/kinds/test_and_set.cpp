@@ -94,7 +94,7 @@ Status TestAndSet::release(const LockId& lock, bool, ByteView payload) {
 bool TestAndSet::hear(const LockId& lock, const LockBody& body, ByteView payload, const Sender& from) {
   if (body.verb != Verb::free) return false;
   if (!from.rank || words(lock).holder.load() != index(*from.rank) + 1) {
-    context_.give_up(lock, from, "frees it and does not hold it");
+    context_.abort_job(lock, from, "frees it and does not hold it");
   }
   free(words(lock), payload);
   return true;

@@ -24,7 +24,7 @@ namespace grapnel::locks {
 
 class TestAndSet final : public Algorithm {
  public:
-  explicit TestAndSet(LockContext& ground) : context_(ground) {}
+  explicit TestAndSet(LockContext& context) : context_(context) {}
 
   bool take_now(const LockId& lock, bool shared) override;
   Status start(Acquisition& a) override;

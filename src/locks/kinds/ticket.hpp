@@ -24,7 +24,7 @@ namespace grapnel::locks {
 
 class Ticket final : public Algorithm {
  public:
-  explicit Ticket(LockContext& ground) : context_(ground), tickets_(ground) {}
+  explicit Ticket(LockContext& context) : context_(context), tickets_(context) {}
 
   bool take_now(const LockId& lock, bool shared) override;
   Status start(Acquisition& a) override;

@@ -27,7 +27,7 @@ struct TicketWords {
 
 class TicketServer {
  public:
-  explicit TicketServer(LockContext& ground) : context_(ground) {}
+  explicit TicketServer(LockContext& context) : context_(context) {}
 
   TicketWords& words(const LockId& lock) { return context_.memory.home<TicketWords>(lock); }
 
@@ -85,7 +85,7 @@ class TicketServer {
   /// served.
   void check_free(const LockId& lock, const Sender& from) {
     if (!from.rank || !is_held_by(words(lock), *from.rank))
-      context_.give_up(lock, from, "frees it and does not hold it");
+      context_.abort_job(lock, from, "frees it and does not hold it");
   }
   static std::uint32_t mark(Rank rank) { return static_cast<std::uint32_t>(index(rank)) + 1; }
 

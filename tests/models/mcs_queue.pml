@@ -20,9 +20,9 @@ mtype = { ENQUEUE, LINK, GRANT, FREE };            /* Verb */
 mtype = { IDLE, WAITING, ABANDONED, GRANTED };     /* McsQueue::State; asleep is a matter of waking, not of order */
 
 byte tail;                                         /* Places::tail, at home */
-byte next[2 * MEMBERS];                            /* ChainMember::next */
-byte turn[MEMBERS];                                /* ChainMember::turn */
-mtype state[MEMBERS] = IDLE;                       /* ChainMember::state */
+byte next[2 * MEMBERS];                            /* McsMember::next */
+byte turn[MEMBERS];                                /* McsMember::turn */
+mtype state[MEMBERS] = IDLE;                       /* McsMember::state */
 chan wire[2 * SENDERS] = [3] of { mtype, byte, byte };   /* by sender and node: LockContext::tell, Server::tell */
 chan answers[MEMBERS] = [1] of { byte };                 /* LockContext::answer */
 #define WIRE(sender, node) wire[2 * (sender) + (node)]
@@ -156,7 +156,7 @@ end:
 
 /* McsQueue::start, advance and give_up for member `m` on node `me`; `got` is the answer. A waiter may give up once its place
    is in the queue. */
-inline chain_acquire(a_m, a_place, a_old, a_give, a_behind, a_me, a_sender, a_may_give_up, a_got) {
+inline mcs_acquire(a_m, a_place, a_old, a_give, a_behind, a_me, a_sender, a_may_give_up, a_got) {
   a_got = false;
   if
   :: atomic { state[a_m] == ABANDONED -> state[a_m] = WAITING };        /* take_up */
@@ -187,7 +187,7 @@ inline chain_acquire(a_m, a_place, a_old, a_give, a_behind, a_me, a_sender, a_ma
 }
 
 /* McsQueue::release. */
-inline chain_release(r_m, r_place, r_give, r_behind, r_me, r_sender) {
+inline mcs_release(r_m, r_place, r_give, r_behind, r_me, r_sender) {
   r_place = PLACE(r_m, turn[r_m]);
   state[r_m] = IDLE;
   r_give = false;
