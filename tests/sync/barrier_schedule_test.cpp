@@ -140,23 +140,23 @@ TEST(Gather, HasAsManyLevelsAsItsFarthestNodeHasForebears) {
 
 // ---- the choice ----
 
-BarrierTotals tally(std::uint32_t dirty, std::uint32_t cost_ns, std::uint32_t delay_ns) {
+BarrierTotals totals(std::uint32_t dirty, std::uint32_t cost_ns, std::uint32_t delay_ns) {
   return {.dirty = dirty, .most_dirty = dirty, .message_cost_ns = cost_ns, .delay_ns = delay_ns};
 }
 
 TEST(Plan, FollowsWhatTheLastBarrierSaw) {
   const Terms eight{.nodes = 8};
-  EXPECT_EQ(next_plan(tally(0, 1000, 1000), eight), BarrierPlan::clean);
+  EXPECT_EQ(next_plan(totals(0, 1000, 1000), eight), BarrierPlan::clean);
   // A long way: the shortest path. Dear messages: the fewest. Few targets and dear messages: the fence.
-  EXPECT_EQ(next_plan(tally(7, 1000, 5'000'000), eight), BarrierPlan::direct);
-  EXPECT_EQ(next_plan(tally(7, 100'000, 1000), eight), BarrierPlan::exchange);
-  EXPECT_EQ(next_plan(tally(1, 100'000, 1000), eight), BarrierPlan::few);
+  EXPECT_EQ(next_plan(totals(7, 1000, 5'000'000), eight), BarrierPlan::direct);
+  EXPECT_EQ(next_plan(totals(7, 100'000, 1000), eight), BarrierPlan::exchange);
+  EXPECT_EQ(next_plan(totals(1, 100'000, 1000), eight), BarrierPlan::few);
 }
 
 // Where nodes take turns on the processors it is the sum of all messages that counts.
 TEST(Plan, GathersWhereNodesShareProcessors) {
   const Terms eight{.nodes = 8};
-  BarrierTotals crowded = tally(7, 20'000, 10'000);
+  BarrierTotals crowded = totals(7, 20'000, 10'000);
   EXPECT_NE(next_plan(crowded, eight), BarrierPlan::gather);
   crowded.crowd_percent = 100;
   EXPECT_NE(next_plan(crowded, eight), BarrierPlan::gather);
@@ -172,7 +172,7 @@ TEST(Plan, IsTheCheapestOfTheEstimates) {
     for (const std::uint32_t dirty : {1U, 2U, 7U}) {
       for (const std::uint32_t cost : {100U, 10'000U}) {
         for (const std::uint32_t delay : {100U, 1'000'000U}) {
-          const BarrierTotals seen = tally(dirty, cost, delay);
+          const BarrierTotals seen = totals(dirty, cost, delay);
           const double best = estimated_ns(next_plan(seen, {.nodes = nodes}), seen, {.nodes = nodes});
           for (const auto other : {BarrierPlan::few, BarrierPlan::exchange, BarrierPlan::direct}) {
             EXPECT_LE(best, estimated_ns(other, seen, {.nodes = nodes}));

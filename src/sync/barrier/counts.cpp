@@ -22,13 +22,13 @@ void BarrierInstance::add_numbers(std::span<std::uint64_t> sums, ByteView number
 }
 
 bool BarrierInstance::exchange_counts() {
-  for (; round_ < roster_->distances.size(); ++round_) {
-    const std::uint32_t distance = roster_->distances[round_];
+  for (; round_ < members_->distances.size(); ++round_) {
+    const std::uint32_t distance = members_->distances[round_];
     const std::span<std::uint64_t> leaving(writes_.data() + distance, writes_.size() - distance);
     if (!std::exchange(sent_, true)) {
-      hall_.send(node_at(roster_->me + distance), body(round_), std::as_bytes(leaving));
+      host_.send(node_at(members_->me + distance), body(round_), std::as_bytes(leaving));
     }
-    const Message* came = find(round_, roster_->me + roster_->size() - distance, leaving.size());
+    const Message* came = find(round_, members_->me + members_->size() - distance, leaving.size());
     if (came == nullptr) return false;
     writes_.resize(distance);
     add_numbers(writes_, came->payload);
@@ -39,14 +39,14 @@ bool BarrierInstance::exchange_counts() {
 }
 
 bool BarrierInstance::tell_counts() {
-  const std::uint32_t nodes = roster_->size();
+  const std::uint32_t nodes = members_->size();
   if (!std::exchange(sent_, true)) {
     for (std::uint32_t distance = 1; distance < nodes; ++distance) {
-      hall_.send(node_at(roster_->me + distance), body(0), std::as_bytes(std::span(&writes_[distance], 1)));
+      host_.send(node_at(members_->me + distance), body(0), std::as_bytes(std::span(&writes_[distance], 1)));
     }
   }
   for (; round_ < nodes - 1; ++round_) {
-    const Message* came = find(0, roster_->me + 1 + round_, 1);
+    const Message* came = find(0, members_->me + 1 + round_, 1);
     if (came == nullptr) return false;
     add_numbers(std::span(&awaited_, 1), came->payload);
   }

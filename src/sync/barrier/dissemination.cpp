@@ -9,8 +9,8 @@
 namespace grapnel::sync {
 
 bool BarrierInstance::disseminate() {
-  for (; round_ < roster_->rounds.size(); ++round_) {
-    const DisseminationRound& round = roster_->rounds[round_];
+  for (; round_ < members_->rounds.size(); ++round_) {
+    const DisseminationRound& round = members_->rounds[round_];
     if (!std::exchange(sent_, true)) send_sums(round);
     if (!all_came(round)) return false;
     add_sums(round);
@@ -24,22 +24,22 @@ void BarrierInstance::send_sums(const DisseminationRound& round) {
     BarrierBody message = body(round_);
     Bytes payload;
     if (part.small) {
-      message.small = small_.tally;
+      message.small = small_.totals;
       message.small_bytes = static_cast<std::uint32_t>(small_.payload.size());
       payload = small_.payload;
     }
     if (part.large) {
-      message.large = large_.tally;
+      message.large = large_.totals;
       payload.insert(payload.end(), large_.payload.begin(), large_.payload.end());
     }
     // The node that takes from me is the one that I am `offset` behind.
-    hall_.send(node_at(roster_->me + roster_->size() - part.offset), message, payload);
+    host_.send(node_at(members_->me + members_->size() - part.offset), message, payload);
   }
 }
 
 bool BarrierInstance::all_came(const DisseminationRound& round) const {
   for (const auto& part : round.parts) {
-    if (find(round_, roster_->me + part.offset) == nullptr) return false;
+    if (find(round_, members_->me + part.offset) == nullptr) return false;
   }
   return true;
 }
@@ -48,7 +48,7 @@ void BarrierInstance::add_sums(const DisseminationRound& round) {
   Sum common = round.own_large ? std::move(large_) : std::move(small_);
   Sum small, large;
   for (const auto& part : round.parts) {
-    const Message& message = *find(round_, roster_->me + part.offset);
+    const Message& message = *find(round_, members_->me + part.offset);
     const ByteView payload = message.payload;
     const ByteView theirs_small = payload.first(message.body.small_bytes);
     const ByteView theirs_large = payload.subspan(message.body.small_bytes);
@@ -64,16 +64,16 @@ void BarrierInstance::add_sums(const DisseminationRound& round) {
   large_ = std::move(large);
 }
 
-void BarrierInstance::add(Sum& sum, const BarrierTotals& tally, ByteView payload) const {
-  sum.tally.add(tally);
+void BarrierInstance::add(Sum& sum, const BarrierTotals& totals, ByteView payload) const {
+  sum.totals.add(totals);
   if (payload.empty()) return;
   if (sum.payload.empty() || combine_ == nullptr) {
     sum.payload.assign(payload.begin(), payload.end());
   } else {
     combine_(sum.payload, payload);
     if (sum.payload.size() > kMostBarrierPayload) {
-      hall_.give_up(group_, fmt::format("its payloads join to {} bytes, and {} is the most", sum.payload.size(),
-                                        kMostBarrierPayload));
+      host_.abort_job(group_, fmt::format("its payloads join to {} bytes, and {} is the most", sum.payload.size(),
+                                          kMostBarrierPayload));
     }
   }
 }

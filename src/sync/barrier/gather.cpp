@@ -16,14 +16,14 @@ constexpr std::uint32_t kUp = 0, kDown = 1;
 }  // namespace
 
 bool BarrierInstance::gather_counts() {
-  const GatherPlace& place = roster_->gather;
+  const GatherPlace& place = members_->gather;
   for (; round_ < place.children.size(); ++round_) {
     const Message* came = find(kUp, place.children[round_].first, writes_.size());
     if (came == nullptr) return false;
     add_numbers(writes_, came->payload);
   }
   if (!place.root) {
-    if (!std::exchange(sent_, true)) hall_.send(node_at(place.parent), body(kUp), std::as_bytes(std::span(writes_)));
+    if (!std::exchange(sent_, true)) host_.send(node_at(place.parent), body(kUp), std::as_bytes(std::span(writes_)));
     const std::span<std::uint64_t> run(&writes_[place.mine.first], place.mine.end - place.mine.first);
     const Message* came = find(kDown, place.parent, run.size());
     if (came == nullptr) return false;
@@ -32,14 +32,14 @@ bool BarrierInstance::gather_counts() {
   }
   for (const Run& child : place.children) {
     const std::span<const std::uint64_t> theirs(&writes_[child.first], child.end - child.first);
-    hall_.send(node_at(child.first), body(kDown), std::as_bytes(theirs));
+    host_.send(node_at(child.first), body(kDown), std::as_bytes(theirs));
   }
-  awaited_ = writes_[roster_->me];
+  awaited_ = writes_[members_->me];
   return true;
 }
 
 bool BarrierInstance::gather_sums() {
-  const GatherPlace& place = roster_->gather;
+  const GatherPlace& place = members_->gather;
   for (; round_ < place.children.size(); ++round_) {
     const Message* came = find(kUp, place.children[round_].first);
     if (came == nullptr) return false;
@@ -47,8 +47,8 @@ bool BarrierInstance::gather_sums() {
   }
   const auto tell = [this](std::uint32_t node, std::uint32_t direction) {
     BarrierBody message = body(direction);
-    message.large = large_.tally;
-    hall_.send(node_at(node), message, large_.payload);
+    message.large = large_.totals;
+    host_.send(node_at(node), message, large_.payload);
   };
   if (!place.root) {
     if (!std::exchange(sent_, true)) tell(place.parent, kUp);

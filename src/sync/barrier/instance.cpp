@@ -9,20 +9,20 @@
 
 namespace grapnel::sync {
 
-void BarrierInstance::launch(const BarrierMembers& roster, BarrierPlan plan, const BarrierTotals& tally, Bytes payload,
-                             Combine combine) {
-  roster_ = &roster;
+void BarrierInstance::launch(const BarrierMembers& members, BarrierPlan plan, const BarrierTotals& totals,
+                             Bytes payload, Combine combine) {
+  members_ = &members;
   plan_ = plan;
-  mine_ = tally;
+  mine_ = totals;
   payload_ = std::move(payload);
   combine_ = combine;
   carries_ = true;
   // What came before the group was known here.
   std::erase_if(inbox_, [&](const auto& entry) {
     const auto& [tag, message] = entry;
-    return !is_due(roster, std::get<NodeId>(tag), message.body, message.payload.size());
+    return !is_due(members, std::get<NodeId>(tag), message.body, message.payload.size());
   });
-  if (doubled_) hall_.give_up(group_, fmt::format("the server of node {} sent a message twice", index(*doubled_)));
+  if (doubled_) host_.abort_job(group_, fmt::format("the server of node {} sent a message twice", index(*doubled_)));
   const bool fenced = plan == BarrierPlan::serial || plan == BarrierPlan::few;
   enter(fenced || plan == BarrierPlan::clean ? BarrierStage::first : BarrierStage::counts);
 }
@@ -40,7 +40,7 @@ bool BarrierInstance::take(NodeId from, const BarrierBody& body, ByteView payloa
     return true;
   }
   doubled_ = from;
-  if (launched()) hall_.give_up(group_, fmt::format("the server of node {} sent a message twice", index(from)));
+  if (launched()) host_.abort_job(group_, fmt::format("the server of node {} sent a message twice", index(from)));
   return false;
 }
 
@@ -53,8 +53,8 @@ const BarrierInstance::Message* BarrierInstance::find(std::uint32_t round, std::
                                                       std::size_t numbers) const {
   const Message* came = find(round, from);
   if (came != nullptr && came->payload.size() != numbers * sizeof(std::uint64_t)) {
-    hall_.give_up(group_, fmt::format("the server of node {} sent {} bytes of counts where {} numbers were due",
-                                      index(node_at(from)), came->payload.size(), numbers));
+    host_.abort_job(group_, fmt::format("the server of node {} sent {} bytes of counts where {} numbers were due",
+                                        index(node_at(from)), came->payload.size(), numbers));
   }
   return came;
 }
@@ -63,7 +63,7 @@ BarrierBody BarrierInstance::body(std::uint32_t round) const {
   BarrierBody body;
   body.group = group_;
   body.count = count_;
-  body.from = roster_->me;
+  body.from = members_->me;
   body.stage = stage_;
   body.round = static_cast<std::uint8_t>(round);
   return body;
@@ -74,17 +74,17 @@ void BarrierInstance::enter(BarrierStage stage) {
   round_ = 0;
   sent_ = false;
   // Writes that came after the launch may have been refused, too: by now all that are waited for are here.
-  if (stage == BarrierStage::last) mine_.refused = hall_.refused();
+  if (stage == BarrierStage::last) mine_.refused = host_.refused();
   if (stage == BarrierStage::first || stage == BarrierStage::last) {
     small_ = {};
     large_ = {mine_, carries_ ? payload_ : Bytes{}};
   }
   if (stage == BarrierStage::counts) {
-    writes_.assign(roster_->size(), 0);
-    zero_ = plan_ == BarrierPlan::gather ? 0 : roster_->me;
-    for (std::uint32_t i = 0; i < roster_->size(); ++i) {
+    writes_.assign(members_->size(), 0);
+    zero_ = plan_ == BarrierPlan::gather ? 0 : members_->me;
+    for (std::uint32_t i = 0; i < members_->size(); ++i) {
       const NodeId node = node_at(zero_ + i);
-      if (node != node_at(roster_->me)) writes_[i] = hall_.issued(*roster_, node);
+      if (node != node_at(members_->me)) writes_[i] = host_.issued(*members_, node);
     }
   }
 }
@@ -106,7 +106,7 @@ bool BarrierInstance::proceed_in_stage() {
     case BarrierStage::counts:
       if (plan_ == BarrierPlan::gather) return gather_counts();
       return plan_ == BarrierPlan::direct ? tell_counts() : exchange_counts();
-    case BarrierStage::applied: return hall_.applied(*roster_) >= awaited_;
+    case BarrierStage::applied: return host_.applied(*members_) >= awaited_;
     case BarrierStage::over: break;
   }
   return false;
@@ -116,7 +116,7 @@ BarrierStage BarrierInstance::stage_after() const {
   switch (stage_) {
     case BarrierStage::first: {
       // All nodes have the same sum, so all continue, or none.
-      const bool guessed_wrong = plan_ == BarrierPlan::clean && large_.tally.dirty > 0;
+      const bool guessed_wrong = plan_ == BarrierPlan::clean && large_.totals.dirty > 0;
       return guessed_wrong ? BarrierStage::counts : BarrierStage::over;
     }
     case BarrierStage::counts: return BarrierStage::applied;

@@ -39,7 +39,7 @@ namespace grapnel::sync {
 
 /// A group as its barriers need it. Immutable.
 struct BarrierMembers {
-  std::vector<Rank> members;  ///< ascending
+  std::vector<Rank> ranks;    ///< ascending
   std::vector<Rank> local;    ///< those of this node
   std::vector<NodeId> nodes;  ///< of the members, ascending
   std::uint32_t me = 0;       ///< this node's place in `nodes`
@@ -53,20 +53,20 @@ struct BarrierMembers {
 };
 
 /// Whether some plan has the server of that node send such a message to this one. due.cpp
-bool is_due(const BarrierMembers& roster, NodeId from, const BarrierBody& body, std::size_t payload_bytes);
+bool is_due(const BarrierMembers& members, NodeId from, const BarrierBody& body, std::size_t payload_bytes);
 
-/// What a meeting needs of the server around it.
+/// What an instance needs of the server around it.
 class BarrierHost {
  public:
   virtual void send(NodeId node, const BarrierBody& body, ByteView payload) = 0;
   /// Writes of the node's own members of the group that were issued to a node, up to their arrival.
-  virtual std::uint64_t issued(const BarrierMembers& roster, NodeId node) const = 0;
+  virtual std::uint64_t issued(const BarrierMembers& members, NodeId node) const = 0;
   /// Writes of all members that this node's server has applied.
-  virtual std::uint64_t applied(const BarrierMembers& roster) const = 0;
+  virtual std::uint64_t applied(const BarrierMembers& members) const = 0;
   /// Requests that this node's server has refused so far.
   virtual std::uint64_t refused() const = 0;
   /// Ends the job: of a barrier of this group came what cannot be, and its members would wait for ever or leave early.
-  [[noreturn]] virtual void give_up(std::uint64_t group, const std::string& why) const = 0;
+  [[noreturn]] virtual void abort_job(std::uint64_t group, const std::string& why) const = 0;
 
  protected:
   ~BarrierHost() = default;
@@ -74,14 +74,14 @@ class BarrierHost {
 
 class BarrierInstance {
  public:
-  BarrierInstance(BarrierHost& hall, std::uint64_t group, std::uint32_t count)
-      : hall_(hall), group_(group), count_(count) {}
+  BarrierInstance(BarrierHost& host, std::uint64_t group, std::uint32_t count)
+      : host_(host), group_(group), count_(count) {}
 
-  /// The node's ranks have arrived. `roster` outlives the meeting; `combine` may be null where no payload is.
-  void launch(const BarrierMembers& roster, BarrierPlan plan, const BarrierTotals& tally, Bytes payload,
+  /// The node's ranks have arrived. `members` outlives the instance; `combine` may be null where no payload is.
+  void launch(const BarrierMembers& members, BarrierPlan plan, const BarrierTotals& totals, Bytes payload,
               Combine combine);
-  bool launched() const { return roster_ != nullptr; }
-  const BarrierMembers& roster() const { return *roster_; }
+  bool launched() const { return members_ != nullptr; }
+  const BarrierMembers& members() const { return *members_; }
 
   /// Keeps a message of that node's server; false for one that no server sends. A second one in the place of another
   /// ends the job once the group is known.
@@ -94,12 +94,12 @@ class BarrierInstance {
   bool proceed();
   bool waits_for_writes() const { return launched() && stage_ == BarrierStage::applied; }
 
-  const BarrierTotals& tally() const { return large_.tally; }
+  const BarrierTotals& totals() const { return large_.totals; }
   const Bytes& payload() const { return payload_; }
 
  private:
   struct Sum {
-    BarrierTotals tally;
+    BarrierTotals totals;
     Bytes payload;
   };
   struct Message {
@@ -116,7 +116,7 @@ class BarrierInstance {
   static ByteView large_part(const Message& message) {
     return ByteView(message.payload).subspan(message.body.small_bytes);
   }
-  NodeId node_at(std::uint32_t place) const { return roster_->nodes[place % roster_->size()]; }
+  NodeId node_at(std::uint32_t place) const { return members_->nodes[place % members_->size()]; }
   BarrierBody body(std::uint32_t round) const;
   void enter(BarrierStage stage);
   bool proceed_in_stage();
@@ -127,7 +127,7 @@ class BarrierInstance {
   void send_sums(const DisseminationRound& round);
   bool all_came(const DisseminationRound& round) const;
   void add_sums(const DisseminationRound& round);
-  void add(Sum& sum, const BarrierTotals& tally, ByteView payload) const;
+  void add(Sum& sum, const BarrierTotals& totals, ByteView payload) const;
 
   // counts.cpp
   static void add_numbers(std::span<std::uint64_t> sums, ByteView numbers);
@@ -138,12 +138,12 @@ class BarrierInstance {
   bool gather_counts();
   bool gather_sums();
 
-  BarrierHost& hall_;
+  BarrierHost& host_;
   const std::uint64_t group_;
   const std::uint32_t count_;
   std::map<Tag, Message> inbox_;
   std::optional<NodeId> doubled_;  ///< sent two messages in one place
-  const BarrierMembers* roster_ = nullptr;
+  const BarrierMembers* members_ = nullptr;
   BarrierPlan plan_{};
   Combine combine_ = nullptr;
   BarrierStage stage_ = BarrierStage::over;

@@ -32,54 +32,54 @@ void BarrierTotals::add(const BarrierTotals& other) {
 namespace {
 
 // How many nodes take turns on a processor.
-double turns(const BarrierTotals& tally) { return std::max(1.0, tally.crowd_percent / 100.0); }
+double turns(const BarrierTotals& totals) { return std::max(1.0, totals.crowd_percent / 100.0); }
 
 // What a message takes a node, while the others that share its processor send theirs.
-double cost_ns(const BarrierTotals& tally) { return tally.message_cost_ns * turns(tally); }
+double cost_ns(const BarrierTotals& totals) { return totals.message_cost_ns * turns(totals); }
 
 // Where nodes share processors, the receiver of a message also waits for its turn, while it takes others.
-double way_ns(const BarrierTotals& tally) { return tally.delay_ns + (turns(tally) > 1 ? cost_ns(tally) : 0); }
+double way_ns(const BarrierTotals& totals) { return totals.delay_ns + (turns(totals) > 1 ? cost_ns(totals) : 0); }
 
 // The root's own messages, or all nodes', whichever takes longer. In the other plans a node takes a message while
 // others work, within the delay; here they wait for the root, so what it takes counts, too: a half of what a send
 // costs.
-double gather_ns(const BarrierTotals& tally, const Terms& terms) {
+double gather_ns(const BarrierTotals& totals, const Terms& terms) {
   const double others = terms.nodes - 1;
   const double levels = levels_of_gather(terms.nodes);
   const double root = 2 * std::min<double>(others, kGatherFanout) * levels;
-  const double all = 4 * others * turns(tally) / terms.nodes;
-  return 4 * levels * way_ns(tally) + std::max(root, all) * 1.5 * tally.message_cost_ns;
+  const double all = 4 * others * turns(totals) / terms.nodes;
+  return 4 * levels * way_ns(totals) + std::max(root, all) * 1.5 * totals.message_cost_ns;
 }
 
 }  // namespace
 
-double estimated_ns(BarrierPlan plan, const BarrierTotals& tally, const Terms& terms) {
-  const double cost = cost_ns(tally), way = way_ns(tally), dirty = tally.most_dirty;
+double estimated_ns(BarrierPlan plan, const BarrierTotals& totals, const Terms& terms) {
+  const double cost = cost_ns(totals), way = way_ns(totals), dirty = totals.most_dirty;
   double dissemination_ns = 0;
   for_each_round(terms.nodes, terms.fanout, [&](std::uint32_t messages) { dissemination_ns += way + cost * messages; });
   const auto exchange_rounds = static_cast<double>(std::bit_width(terms.nodes - 1));
   const auto others = static_cast<double>(terms.nodes - 1);
   const std::uint32_t window = std::max(terms.fence_window, 1U);
-  const std::uint32_t windows = (tally.most_dirty + window - 1) / window;
+  const std::uint32_t windows = (totals.most_dirty + window - 1) / window;
   switch (plan) {
     case BarrierPlan::clean: return dissemination_ns;
     case BarrierPlan::serial: return 2 * dirty * (way + cost) + dissemination_ns;
     case BarrierPlan::few: return 2 * windows * way + 2 * dirty * cost + dissemination_ns;
     case BarrierPlan::exchange: return exchange_rounds * (way + cost) + dissemination_ns;
     // A node sends to all the others and takes from all of them; the latter within the way, where nodes take turns.
-    case BarrierPlan::direct: return way + (turns(tally) > 1 ? 1 : 2) * others * cost + dissemination_ns;
-    case BarrierPlan::gather: return gather_ns(tally, terms);
+    case BarrierPlan::direct: return way + (turns(totals) > 1 ? 1 : 2) * others * cost + dissemination_ns;
+    case BarrierPlan::gather: return gather_ns(totals, terms);
   }
   return dissemination_ns;
 }
 
-BarrierPlan next_plan(const BarrierTotals& tally, const Terms& terms) {
-  if (tally.dirty == 0) return BarrierPlan::clean;
+BarrierPlan next_plan(const BarrierTotals& totals, const Terms& terms) {
+  if (totals.dirty == 0) return BarrierPlan::clean;
   BarrierPlan best = BarrierPlan::exchange;
-  double least_ns = estimated_ns(best, tally, terms);
+  double least_ns = estimated_ns(best, totals, terms);
   for (const BarrierPlan plan : {BarrierPlan::direct, BarrierPlan::few, BarrierPlan::gather}) {
-    if (plan == BarrierPlan::gather && turns(tally) <= 1) continue;  // one node would do the work of all
-    const double time_ns = estimated_ns(plan, tally, terms);
+    if (plan == BarrierPlan::gather && turns(totals) <= 1) continue;  // one node would do the work of all
+    const double time_ns = estimated_ns(plan, totals, terms);
     if (time_ns < least_ns) best = plan;
     least_ns = std::min(least_ns, time_ns);
   }

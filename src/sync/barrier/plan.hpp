@@ -45,7 +45,7 @@ struct BarrierTotals {
   void add(const BarrierTotals& other);
 };
 
-/// What a plan's choice depends on besides the tally; the same in all ranks.
+/// What a plan's choice depends on besides the totals; the same in all ranks.
 struct Terms {
   std::uint32_t nodes = 1;
   std::uint32_t fanout = 2;
@@ -53,10 +53,10 @@ struct Terms {
 };
 
 /// The plan's estimated time, ns, when the dirtiest rank has written to `most_dirty` nodes.
-double estimated_ns(BarrierPlan plan, const BarrierTotals& tally, const Terms& terms);
+double estimated_ns(BarrierPlan plan, const BarrierTotals& totals, const Terms& terms);
 
-/// The cheapest plan for a barrier like the one that had this tally.
-BarrierPlan next_plan(const BarrierTotals& tally, const Terms& terms);
+/// The cheapest plan for a barrier like the one that had these totals.
+BarrierPlan next_plan(const BarrierTotals& totals, const Terms& terms);
 
 /// A group's first barrier, whose ranks know nothing of each other.
 inline constexpr BarrierPlan kFirstPlan = BarrierPlan::clean;

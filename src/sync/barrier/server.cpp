@@ -28,28 +28,29 @@ Combine Combines::find(std::uint32_t number) const {
   return number == 0 || number > kMost ? nullptr : functions_[number - 1].load();
 }
 
-BarrierMembers make_roster(const launch::Launch& launch, std::vector<Rank> members, std::uint32_t entry,
-                           std::uint32_t fanout) {
-  BarrierMembers roster;
-  for (const Rank member : members) {
-    const NodeId node = launch.nodes().node_of[index(member)];
-    roster.nodes.push_back(node);
-    if (node == launch.node()) roster.local.push_back(member);
+BarrierMembers make_members(const launch::Launch& launch, std::vector<Rank> ranks, std::uint32_t entry,
+                            std::uint32_t fanout) {
+  BarrierMembers members;
+  for (const Rank rank : ranks) {
+    const NodeId node = launch.nodes().node_of[index(rank)];
+    members.nodes.push_back(node);
+    if (node == launch.node()) members.local.push_back(rank);
   }
-  std::sort(roster.nodes.begin(), roster.nodes.end());
-  roster.nodes.erase(std::unique(roster.nodes.begin(), roster.nodes.end()), roster.nodes.end());
+  std::sort(members.nodes.begin(), members.nodes.end());
+  members.nodes.erase(std::unique(members.nodes.begin(), members.nodes.end()), members.nodes.end());
   const auto& machine_of = launch.nodes().machine_of;
-  roster.crowd = static_cast<std::uint32_t>(std::count_if(roster.nodes.begin(), roster.nodes.end(), [&](NodeId node) {
-    return machine_of[index(node)] == machine_of[index(launch.node())];
-  }));
-  const auto mine = std::find(roster.nodes.begin(), roster.nodes.end(), launch.node());
-  roster.me = static_cast<std::uint32_t>(mine - roster.nodes.begin());
-  roster.members = std::move(members);
-  roster.entry = entry;
-  roster.rounds = dissemination(roster.size(), fanout);
-  roster.distances = reduce_scatter(roster.size());
-  roster.gather = gather_place(roster.size(), roster.me);
-  return roster;
+  members.crowd =
+      static_cast<std::uint32_t>(std::count_if(members.nodes.begin(), members.nodes.end(), [&](NodeId node) {
+        return machine_of[index(node)] == machine_of[index(launch.node())];
+      }));
+  const auto mine = std::find(members.nodes.begin(), members.nodes.end(), launch.node());
+  members.me = static_cast<std::uint32_t>(mine - members.nodes.begin());
+  members.ranks = std::move(ranks);
+  members.entry = entry;
+  members.rounds = dissemination(members.size(), fanout);
+  members.distances = reduce_scatter(members.size());
+  members.gather = gather_place(members.size(), members.me);
+  return members;
 }
 
 BarrierServer::BarrierServer(const base::Config& config, launch::Launch& launch, progress::Waiting& waiting,
@@ -77,7 +78,7 @@ void BarrierServer::add_to_server() {
 
 void BarrierServer::add_group(std::uint64_t group, std::vector<Rank> members, std::uint32_t entry) {
   if (members.size() == static_cast<std::size_t>(launch_.size())) world_ = group;
-  const auto placed = rosters_.insert_or_assign(group, make_roster(launch_, std::move(members), entry, terms_.fanout));
+  const auto placed = groups_.insert_or_assign(group, make_members(launch_, std::move(members), entry, terms_.fanout));
   check_shares_of(placed.first->second);
 }
 
@@ -89,18 +90,19 @@ progress::Outcome BarrierServer::on_message(progress::Request& request) {
   if (sender < 0 || body.unused != 0) return progress::Outcome::refused;
   const NodeId from{sender};
   const Name name(body.group, body.count);
-  const auto roster = rosters_.find(body.group);
-  if (roster == rosters_.end()) return keep_early(from, name, body, request.payload);
-  if (!is_due(roster->second, from, body, request.payload.size())) return progress::Outcome::refused;
+  const auto group = groups_.find(body.group);
+  if (group == groups_.end()) return keep_early(from, name, body, request.payload);
+  if (!is_due(group->second, from, body, request.payload.size())) return progress::Outcome::refused;
   // A rank that is here may be one barrier ahead, and is behind by none: its part of one that is over was awaited.
-  const BarrierEntry& entry = words_.entry(roster->second.entry);
+  const BarrierEntry& entry = words_.entry(group->second.entry);
   const std::uint32_t done = entry.gate.count();  // only we count it up
   if (body.count == done && done != 0) {
-    give_up(body.group, fmt::format("the server of node {} sent a message for the one before, which is over", sender));
+    abort_job(body.group,
+              fmt::format("the server of node {} sent a message for the one before, which is over", sender));
   }
   const std::uint32_t ahead = (body.count - done) & progress::Gate::kCountMask;
   if (body.count > progress::Gate::kCountMask || ahead < 1 || ahead > 2) return progress::Outcome::refused;
-  if (!meeting(name).take(from, body, request.payload)) return progress::Outcome::refused;
+  if (!instance(name).take(from, body, request.payload)) return progress::Outcome::refused;
   note_move(name);
   return progress::Outcome::done;
 }
@@ -110,12 +112,12 @@ progress::Outcome BarrierServer::on_message(progress::Request& request) {
 progress::Outcome BarrierServer::keep_early(NodeId from, const Name& name, const BarrierBody& body, ByteView payload) {
   if (body.from >= launch_.nodes().node_count()) return progress::Outcome::refused;
   Share& share = shares_[index(from)];
-  const bool opens = meetings_.find(name) == meetings_.end();
-  if ((opens && share.meetings >= kShareMeetings) || share.bytes + payload.size() > kShareBytes) {
+  const bool opens = instances_.find(name) == instances_.end();
+  if ((opens && share.instances >= kShareInstances) || share.bytes + payload.size() > kShareBytes) {
     share.overrun = true;
     return progress::Outcome::refused;
   }
-  BarrierInstance& early = meeting(name);
+  BarrierInstance& early = instance(name);
   const bool kept = early.take(from, body, payload);
   if (kept) {
     share.bytes += payload.size();
@@ -123,33 +125,33 @@ progress::Outcome BarrierServer::keep_early(NodeId from, const Name& name, const
   }
   if (opens && kept) {
     early.opened_by = from;
-    ++share.meetings;
+    ++share.instances;
   } else if (opens) {
-    meetings_.erase(name);
+    instances_.erase(name);
   }
   return kept ? progress::Outcome::done : progress::Outcome::refused;
 }
 
-void BarrierServer::give_share_back(BarrierInstance& meeting) {
-  if (!meeting.opened_by) return;
-  --shares_[index(*meeting.opened_by)].meetings;
-  for (const auto& [from, bytes] : meeting.early_bytes) shares_[index(from)].bytes -= bytes;
-  meeting.opened_by.reset();
+void BarrierServer::give_share_back(BarrierInstance& instance) {
+  if (!instance.opened_by) return;
+  --shares_[index(*instance.opened_by)].instances;
+  for (const auto& [from, bytes] : instance.early_bytes) shares_[index(from)].bytes -= bytes;
+  instance.opened_by.reset();
 }
 
 // Part of what it waits for may have been refused.
-void BarrierServer::check_shares_of(const BarrierMembers& roster) const {
-  for (const NodeId node : roster.nodes) {
+void BarrierServer::check_shares_of(const BarrierMembers& members) const {
+  for (const NodeId node : members.nodes) {
     if (!shares_[index(node)].overrun) continue;
     launch_.abort(1, fmt::format("the server of node {} sent messages for barriers of more than {} groups that no rank "
                                  "of node {} had named, or more than {} MiB of them; no program of this version does",
-                                 index(node), kShareMeetings / 2, index(launch_.node()), kShareBytes / base::kMiB));
+                                 index(node), kShareInstances / 2, index(launch_.node()), kShareBytes / base::kMiB));
   }
 }
 
-void BarrierServer::give_up(std::uint64_t group, const std::string& why) const {
-  const auto found = rosters_.find(group);
-  const std::size_t members = found == rosters_.end() ? 0 : found->second.members.size();
+void BarrierServer::abort_job(std::uint64_t group, const std::string& why) const {
+  const auto found = groups_.find(group);
+  const std::size_t members = found == groups_.end() ? 0 : found->second.ranks.size();
   launch_.abort(1, fmt::format("in a barrier of {} ranks {}, which no program of this version does", members, why));
   std::abort();  // not reached; gcc does not see it
 }
@@ -164,14 +166,14 @@ progress::Outcome BarrierServer::on_group(progress::Request& request) {
   // A rank sends it under the lock of the table of entries: as the first that holds the entry, or as the last.
   const BarrierEntry& entry = words_.entry(body.entry);
   if (entry.key != body.group || entry.references != body.ends) return progress::Outcome::refused;
-  const auto found = rosters_.find(body.group);
+  const auto found = groups_.find(body.group);
   // The key is a hash: two lists of members with the same one must not meet in one barrier.
-  if (found != rosters_.end() && found->second.members != group->members) return progress::Outcome::refused;
-  // Its meetings look at the roster until they are over.
-  if (found != rosters_.end() && (body.group == world_ || is_under_way(body.group))) return progress::Outcome::refused;
+  if (found != groups_.end() && found->second.ranks != group->members) return progress::Outcome::refused;
+  // Its instances look at the group's members until they are over.
+  if (found != groups_.end() && (body.group == world_ || is_under_way(body.group))) return progress::Outcome::refused;
   if (body.ends != 0) {
-    rosters_.erase(body.group);
-  } else if (found == rosters_.end()) {
+    groups_.erase(body.group);
+  } else if (found == groups_.end()) {
     add_group(body.group, std::move(group->members), body.entry);
   } else {
     found->second.entry = body.entry;
@@ -181,14 +183,14 @@ progress::Outcome BarrierServer::on_group(progress::Request& request) {
 }
 
 bool BarrierServer::is_under_way(std::uint64_t group) const {
-  for (auto one = meetings_.lower_bound({group, 0}); one != meetings_.end() && one->first.first == group; ++one) {
+  for (auto one = instances_.lower_bound({group, 0}); one != instances_.end() && one->first.first == group; ++one) {
     if (one->second.launched()) return true;
   }
   return false;
 }
 
 bool BarrierServer::look() {
-  bool any = words_.take_launched([this](std::uint32_t entry) { launch_meeting(entry); });
+  bool any = words_.take_launched([this](std::uint32_t entry) { launch_instance(entry); });
   if (!moved_.empty()) {
     any = true;
     moving_.swap(moved_);
@@ -203,31 +205,31 @@ bool BarrierServer::look() {
   return any;
 }
 
-// ---- meetings ----
+// ---- instances ----
 
 void BarrierServer::note_move(const Name& name) {
   if (std::find(moved_.begin(), moved_.end(), name) == moved_.end()) moved_.push_back(name);
 }
 
-BarrierInstance& BarrierServer::meeting(const Name& name) {
-  return meetings_.try_emplace(name, static_cast<BarrierHost&>(*this), name.first, name.second).first->second;
+BarrierInstance& BarrierServer::instance(const Name& name) {
+  return instances_.try_emplace(name, static_cast<BarrierHost&>(*this), name.first, name.second).first->second;
 }
 
-void BarrierServer::launch_meeting(std::uint32_t number) {
+void BarrierServer::launch_instance(std::uint32_t number) {
   BarrierEntry& entry = words_.entry(number);
   const std::uint32_t done = entry.gate.count();  // only we count it up
   const Name name(entry.key, (done + 1) & progress::Gate::kCountMask);
-  const auto roster = rosters_.find(entry.key);
-  if (roster == rosters_.end() || roster->second.entry != number) {
+  const auto group = groups_.find(entry.key);
+  if (group == groups_.end() || group->second.entry != number) {
     launch_.abort(1, "the ranks of this node have arrived at a barrier of a group that its server was told has ended");
   }
-  BarrierTotals tally;
-  tally.dirty = entry.dirty.load(std::memory_order_relaxed);  // ordered by the launch
-  tally.most_dirty = entry.most_dirty.load(std::memory_order_relaxed);
-  tally.refused = refused();
-  tally.message_cost_ns = server_.message_cost_ns();
-  tally.delay_ns = words_.delay_ns().load(std::memory_order_relaxed);
-  tally.crowd_percent = 100 * roster->second.crowd / processors_;
+  BarrierTotals totals;
+  totals.dirty = entry.dirty.load(std::memory_order_relaxed);  // ordered by the launch
+  totals.most_dirty = entry.most_dirty.load(std::memory_order_relaxed);
+  totals.refused = refused();
+  totals.message_cost_ns = server_.message_cost_ns();
+  totals.delay_ns = words_.delay_ns().load(std::memory_order_relaxed);
+  totals.crowd_percent = 100 * group->second.crowd / processors_;
   Bytes payload;
   const std::uint32_t combine = entry.combine.load(std::memory_order_relaxed);
   if (combine != 0) {
@@ -236,59 +238,59 @@ void BarrierServer::launch_meeting(std::uint32_t number) {
     payload.assign(joined.begin(), joined.end());
   }
   const auto plan = static_cast<BarrierPlan>(entry.plan.load(std::memory_order_relaxed));
-  BarrierInstance& launched = meeting(name);
+  BarrierInstance& launched = instance(name);
   give_share_back(launched);
-  launched.launch(roster->second, plan, tally, std::move(payload), combines_.find(combine));
+  launched.launch(group->second, plan, totals, std::move(payload), combines_.find(combine));
   note_move(name);
 }
 
 void BarrierServer::proceed(const Name& name) {
-  const auto found = meetings_.find(name);
-  if (found == meetings_.end()) return;
-  BarrierInstance& meeting = found->second;
-  if (meeting.proceed()) {
+  const auto found = instances_.find(name);
+  if (found == instances_.end()) return;
+  BarrierInstance& instance = found->second;
+  if (instance.proceed()) {
     waiting_for_writes_.erase(name);
-    end(name, meeting);
-    meetings_.erase(found);
-  } else if (meeting.waits_for_writes()) {
+    end(name, instance);
+    instances_.erase(found);
+  } else if (instance.waits_for_writes()) {
     waiting_for_writes_.insert(name);
   } else {
     waiting_for_writes_.erase(name);
   }
 }
 
-void BarrierServer::end(const Name&, BarrierInstance& meeting) {
-  BarrierEntry& entry = words_.entry(meeting.roster().entry);
+void BarrierServer::end(const Name&, BarrierInstance& instance) {
+  BarrierEntry& entry = words_.entry(instance.members().entry);
   Terms terms = terms_;
-  terms.nodes = meeting.roster().size();
-  entry.next_plan.store(static_cast<std::uint32_t>(next_plan(meeting.tally(), terms)), std::memory_order_relaxed);
-  entry.refused.store(meeting.tally().refused, std::memory_order_relaxed);  // all ordered by the gate
+  terms.nodes = instance.members().size();
+  entry.next_plan.store(static_cast<std::uint32_t>(next_plan(instance.totals(), terms)), std::memory_order_relaxed);
+  entry.refused.store(instance.totals().refused, std::memory_order_relaxed);  // all ordered by the gate
   if (entry.combine.load(std::memory_order_relaxed) != 0) {
     PayloadArea& area = *words_.find_payload_area(entry);
-    const Bytes& payload = meeting.payload();
+    const Bytes& payload = instance.payload();
     std::copy(payload.begin(), payload.end(), area.out);
     area.out_bytes.store(static_cast<std::uint32_t>(payload.size()), std::memory_order_relaxed);
   }
   words_.open(entry);
 }
 
-// ---- what meetings ask for ----
+// ---- what instances ask for ----
 
 void BarrierServer::send(NodeId node, const BarrierBody& body, ByteView payload) {
   server_.tell(node, kBarrierHandler, base::bytes_of(body), payload);
   messages_.fetch_add(1, std::memory_order_relaxed);
 }
 
-std::uint64_t BarrierServer::issued(const BarrierMembers& roster, NodeId node) const {
+std::uint64_t BarrierServer::issued(const BarrierMembers& members, NodeId node) const {
   std::uint64_t sum = 0;
-  for (const Rank rank : roster.local) sum += counts_.issued(rank, node);
+  for (const Rank rank : members.local) sum += counts_.issued(rank, node);
   return sum;
 }
 
-std::uint64_t BarrierServer::applied(const BarrierMembers& roster) const {
-  if (roster.members.size() == static_cast<std::size_t>(launch_.size())) return server_.writes_applied();
+std::uint64_t BarrierServer::applied(const BarrierMembers& members) const {
+  if (members.ranks.size() == static_cast<std::size_t>(launch_.size())) return server_.writes_applied();
   std::uint64_t sum = 0;
-  for (const Rank rank : roster.members) sum += server_.writes_applied(rank);
+  for (const Rank rank : members.ranks) sum += server_.writes_applied(rank);
   return sum;
 }
 

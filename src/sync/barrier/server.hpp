@@ -1,4 +1,4 @@
-// The server's part in the barriers of its node: it knows the groups, keeps the meetings under way, and moves them.
+// The server's part in the barriers of its node: it knows the groups, keeps the instances under way, and moves them.
 //
 // Work comes as messages of other servers (kept by a handler), as launches by local ranks (a list in node memory, and a
 // bell), and as writes that were applied. The server's loop calls `look` between its messages, and only there anything
@@ -43,8 +43,8 @@ class Combines {
 };
 
 /// The group's view from this node; `fanout` of its disseminations.
-BarrierMembers make_roster(const launch::Launch& launch, std::vector<Rank> members, std::uint32_t entry,
-                           std::uint32_t fanout);
+BarrierMembers make_members(const launch::Launch& launch, std::vector<Rank> ranks, std::uint32_t entry,
+                            std::uint32_t fanout);
 
 class BarrierServer final : BarrierHost {
  public:
@@ -65,30 +65,30 @@ class BarrierServer final : BarrierHost {
 
   /// What another server has sent for groups that no rank of this node has named.
   struct Share {
-    std::size_t meetings = 0, bytes = 0;
+    std::size_t instances = 0, bytes = 0;
     bool overrun = false;  ///< some of it was refused, so that a barrier might wait for it
   };
-  static constexpr std::size_t kShareMeetings = 2 * std::size_t{BarrierWords::kEntries};
+  static constexpr std::size_t kShareInstances = 2 * std::size_t{BarrierWords::kEntries};
   static constexpr std::size_t kShareBytes = 16 * base::kMiB;
 
   bool look();
   progress::Outcome keep_early(NodeId from, const Name& name, const BarrierBody& body, ByteView payload);
-  void give_share_back(BarrierInstance& meeting);
-  void check_shares_of(const BarrierMembers& roster) const;
+  void give_share_back(BarrierInstance& instance);
+  void check_shares_of(const BarrierMembers& members) const;
   bool is_under_way(std::uint64_t group) const;
-  void launch_meeting(std::uint32_t entry);
+  void launch_instance(std::uint32_t entry);
   void proceed(const Name& name);
-  void end(const Name& name, BarrierInstance& meeting);
-  BarrierInstance& meeting(const Name& name);
+  void end(const Name& name, BarrierInstance& instance);
+  BarrierInstance& instance(const Name& name);
   void note_move(const Name& name);
   progress::Outcome on_message(progress::Request& request);
   progress::Outcome on_group(progress::Request& request);
 
   void send(NodeId node, const BarrierBody& body, ByteView payload) override;
-  std::uint64_t issued(const BarrierMembers& roster, NodeId node) const override;
-  std::uint64_t applied(const BarrierMembers& roster) const override;
+  std::uint64_t issued(const BarrierMembers& members, NodeId node) const override;
+  std::uint64_t applied(const BarrierMembers& members) const override;
   std::uint64_t refused() const override;
-  [[noreturn]] void give_up(std::uint64_t group, const std::string& why) const override;
+  [[noreturn]] void abort_job(std::uint64_t group, const std::string& why) const override;
 
   launch::Launch& launch_;
   progress::Waiting& waiting_;
@@ -98,10 +98,10 @@ class BarrierServer final : BarrierHost {
   const Combines& combines_;
   const std::uint32_t processors_;  ///< of the machine
   const Terms terms_;               ///< of a group of all nodes
-  std::map<std::uint64_t, BarrierMembers> rosters_;
+  std::map<std::uint64_t, BarrierMembers> groups_;
   std::uint64_t world_ = 0;    ///< the group of all ranks, which is never released
   std::vector<Share> shares_;  ///< by node
-  std::map<Name, BarrierInstance> meetings_;
+  std::map<Name, BarrierInstance> instances_;
   std::vector<Name> moved_;   ///< got a message since they were looked at
   std::vector<Name> moving_;  ///< are looked at; kept for its memory
   std::set<Name> waiting_for_writes_;
