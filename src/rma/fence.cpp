@@ -71,12 +71,12 @@ Status Rma::ask_for_counts(NodeId node, std::uint32_t window) {
 }
 
 Status Rma::fence_messages(const std::vector<NodeId>& nodes, FenceKind kind) {
-  GRAPNEL_TRY(wait_for_messages(nodes, kind));
+  GRAPNEL_TRY(wait_until_applied(nodes, kind));
   return take_refused(nodes);
 }
 
 // Returns when all that was written to the nodes by messages is applied, or refused.
-Status Rma::wait_for_messages(const std::vector<NodeId>& nodes, FenceKind kind) {
+Status Rma::wait_until_applied(const std::vector<NodeId>& nodes, FenceKind kind) {
   const std::uint32_t window = kind == FenceKind::serial ? 1 : settings_.fence_window;
   std::vector<std::pair<NodeId, std::uint64_t>> dirty;
   for (const NodeId node : nodes) {

@@ -288,7 +288,7 @@ class Rma {
   Status send_aggregate(Operation& operation);
   /// Everything of the operation is complete here, and what it sent has left. With the client's guard held.
   Status complete(Operation& operation);
-  Status leave(NodeId node);
+  Status wait_until_left(NodeId node);
   bool has_left(const Operation& operation);
 
   // The acknowledgements that my writes to a node ask for; the record of the writes is the client's.
@@ -306,7 +306,7 @@ class Rma {
   Status flush_native(const std::vector<NodeId>& nodes);
   Status fence_messages(const std::vector<NodeId>& nodes, FenceKind kind);
   Status ask_for_counts(NodeId node, std::uint32_t window);
-  Status wait_for_messages(const std::vector<NodeId>& nodes, FenceKind kind);
+  Status wait_until_applied(const std::vector<NodeId>& nodes, FenceKind kind);
   Status take_refused(const std::vector<NodeId>& nodes);
 
   const Settings settings_;

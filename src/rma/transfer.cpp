@@ -90,7 +90,7 @@ Status Rma::send_by_wire(const Transfer& what, Operation& operation) {
 template Status Rma::send_by_wire(const VectorTransfer&, Operation&);  // for completion.cpp
 
 // Everything sent to the node has left this process; a flush of native puts completes them.
-Status Rma::leave(NodeId node) {
+Status Rma::wait_until_left(NodeId node) {
   if (native_ && native_->unflushed(node)) return native_->flush(node);
   return client_->drain(node);
 }
@@ -116,7 +116,7 @@ Status Rma::complete(Operation& operation) {
   if (operation.must_drain) {
     for (std::size_t node = 0; node < launch_.nodes().node_count(); ++node) {
       if (operation.several_nodes || index(operation.node) == node) {
-        GRAPNEL_TRY(leave(NodeId{static_cast<int>(node)}));
+        GRAPNEL_TRY(wait_until_left(NodeId{static_cast<int>(node)}));
       }
     }
   }

@@ -18,7 +18,7 @@ bool contiguous(const Strided& shape) { return shape.levels == 0; }
 
 Status Rma::before_native(NodeId node, std::uint64_t address, std::size_t bytes) {
   // A refused write before this one is not this one's error: a fence reports it.
-  if (!client_->acknowledged(node)) GRAPNEL_TRY(wait_for_messages({node}, settings_.fence));
+  if (!client_->acknowledged(node)) GRAPNEL_TRY(wait_until_applied({node}, settings_.fence));
   return native_->unflushed(node, address, bytes) ? native_->flush(node) : Status{};
 }
 
