@@ -5,7 +5,7 @@
 // sums do not change until it ends. What it writes in between has no such mark and is not counted.
 //
 // Words (node memory): a row of 64-bit counts per local rank, one per node; each row has one writer, its rank.
-// Threads: `add` under the client's guard; `issued` anywhere. Source: thesis, section 4.3 (op_init).
+// Threads: `add` under the client's guard; `counted` anywhere. Source: thesis, section 4.3 (op_init).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -33,8 +33,9 @@ class WriteCounts {
     count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
-  /// By a rank of this node. Ordered by the message or word from which the caller knows that the rank has arrived.
-  std::uint64_t issued(Rank local, NodeId node) const {
+  /// By a rank of this node, to a node. Ordered by the message or word from which the caller knows that the rank has
+  /// arrived.
+  std::uint64_t counted(Rank local, NodeId node) const {
     return rows_[row_of(local) * nodes_ + index(node)].load(std::memory_order_relaxed);
   }
 

@@ -84,7 +84,7 @@ void BarrierInstance::enter(BarrierStage stage) {
     zero_ = plan_ == BarrierPlan::gather ? 0 : members_->me;
     for (std::uint32_t i = 0; i < members_->size(); ++i) {
       const NodeId node = node_at(zero_ + i);
-      if (node != node_at(members_->me)) writes_[i] = host_.issued(*members_, node);
+      if (node != node_at(members_->me)) writes_[i] = host_.counted(*members_, node);
     }
   }
 }

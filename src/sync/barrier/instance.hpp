@@ -12,7 +12,7 @@
 // Invariants:
 //  1. Nothing is sent before the launch: the node's part is complete.
 //  2. The counts of writes that are summed do not change from a member's arrival to the gate
-//     (progress/write_counts.hpp), so that "as many applied as issued" means all of them.
+//     (progress/write_counts.hpp), so that "as many applied as counted" means all of them.
 //  3. When it is over every message that other nodes will ever send for it has been taken.
 //
 // Threads: the server's.
@@ -59,8 +59,8 @@ bool is_due(const BarrierMembers& members, NodeId from, const BarrierBody& body,
 class BarrierHost {
  public:
   virtual void send(NodeId node, const BarrierBody& body, ByteView payload) = 0;
-  /// Writes of the node's own members of the group that were issued to a node, up to their arrival.
-  virtual std::uint64_t issued(const BarrierMembers& members, NodeId node) const = 0;
+  /// Counted writes of the node's own members of the group to a node, up to their arrival.
+  virtual std::uint64_t counted(const BarrierMembers& members, NodeId node) const = 0;
   /// Writes of all members that this node's server has applied.
   virtual std::uint64_t applied(const BarrierMembers& members) const = 0;
   /// Requests that this node's server has refused so far.
@@ -154,7 +154,7 @@ class BarrierInstance {
   BarrierTotals mine_;                 ///< the node's own
   Bytes payload_;                      ///< the node's own, then that of all
   std::uint32_t zero_ = 0;             ///< the place where `writes_` begins: this node's; in a gather the root's
-  std::vector<std::uint64_t> writes_;  ///< issued to the node at place zero_ + index
+  std::vector<std::uint64_t> writes_;  ///< counted ones to the node at place zero_ + index
   std::uint64_t awaited_ = 0;          ///< writes to be applied here
 };
 

@@ -281,9 +281,9 @@ void BarrierServer::send(NodeId node, const BarrierBody& body, ByteView payload)
   messages_.fetch_add(1, std::memory_order_relaxed);
 }
 
-std::uint64_t BarrierServer::issued(const BarrierMembers& members, NodeId node) const {
+std::uint64_t BarrierServer::counted(const BarrierMembers& members, NodeId node) const {
   std::uint64_t sum = 0;
-  for (const Rank rank : members.local) sum += counts_.issued(rank, node);
+  for (const Rank rank : members.local) sum += counts_.counted(rank, node);
   return sum;
 }
 

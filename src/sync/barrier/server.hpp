@@ -85,7 +85,7 @@ class BarrierServer final : BarrierHost {
   progress::Outcome on_group(progress::Request& request);
 
   void send(NodeId node, const BarrierBody& body, ByteView payload) override;
-  std::uint64_t issued(const BarrierMembers& members, NodeId node) const override;
+  std::uint64_t counted(const BarrierMembers& members, NodeId node) const override;
   std::uint64_t applied(const BarrierMembers& members) const override;
   std::uint64_t refused() const override;
   [[noreturn]] void abort_job(std::uint64_t group, const std::string& why) const override;
