@@ -118,20 +118,20 @@ Status Letters::send_local(Rank to, const Envelope& envelope, ByteView content) 
 Status Letters::send_away(Rank to, const Envelope& envelope, ByteView content, bool acknowledged) {
   const NodeId node = launch_.nodes().node_of[index(to)];
   const LetterBody body{static_cast<std::int32_t>(index(to)), 0, envelope};
-  progress::OutgoingRequest order;
-  order.handler = kLetterHandler;
-  order.body = base::bytes_of(body);
+  progress::OutgoingRequest request;
+  request.handler = kLetterHandler;
+  request.body = base::bytes_of(body);
   // Read before the guard: it may lie in the shared heap, where a fault needs the client.
   std::array<std::byte, kLetterBytes> copy;
   std::copy(content.begin(), content.end(), copy.begin());
-  order.payload = ByteView(copy).first(content.size());
+  request.payload = ByteView(copy).first(content.size());
   if (acknowledged) {
     ++unacknowledged_;
-    order.on_reply = {[](void* count, const progress::Reply&) { --*static_cast<std::uint32_t*>(count); },
-                      &unacknowledged_};
+    request.on_reply = {[](void* count, const progress::Reply&) { --*static_cast<std::uint32_t*>(count); },
+                        &unacknowledged_};
   }
   progress::Client::Guard guard(*client_);
-  if (const auto sent = client_->send(node, order); !sent) return sent.status();
+  if (const auto sent = client_->send(node, request); !sent) return sent.status();
   messages_sent_.add(1);
   if (!acknowledged) return client_->drain(node);
   return client_->wait_until(

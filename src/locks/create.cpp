@@ -166,12 +166,12 @@ Status Locks::tell_server(const Set& set, bool ends) {
   body.count = set.count();
   body.ends = ends ? 1 : 0;
   const Bytes members = launch::member_bits(set.group(), launch_.size());
-  progress::OutgoingRequest order;
-  order.handler = kLockSetHandler;
-  order.body = base::bytes_of(body);
-  order.payload = members;
+  progress::OutgoingRequest request;
+  request.handler = kLockSetHandler;
+  request.body = base::bytes_of(body);
+  request.payload = members;
   const progress::Client::Guard guard(*environment_.client);
-  GRAPNEL_ASSIGN_OR_RETURN(const auto answered, environment_.client->ask(launch_.node(), order));
+  GRAPNEL_ASSIGN_OR_RETURN(const auto answered, environment_.client->ask(launch_.node(), request));
   if (answered.code == progress::ReplyCode::answer) return {};
   return Status(Code::refused, fmt::format("the server of node {} refused a set of locks", index(launch_.node())));
 }

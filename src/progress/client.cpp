@@ -89,11 +89,11 @@ Status Client::connect(NodeId node) {
   return failure_;
 }
 
-Result<transport::Sent> Client::send(NodeId node, const OutgoingRequest& order) {
+Result<transport::Sent> Client::send(NodeId node, const OutgoingRequest& request) {
   Peer& peer = peers_[index(node)];
-  const std::size_t bytes = order.payload.size();
+  const std::size_t bytes = request.payload.size();
   const std::uint32_t charge =
-      std::max(order.whole ? charge_of_whole(bytes) : charge_of(bytes), charge_of(order.reply_bytes));
+      std::max(request.whole ? charge_of_whole(bytes) : charge_of(bytes), charge_of(request.reply_bytes));
   const auto endpoint_or = endpoint(node);
   if (!endpoint_or) return failure_ = endpoint_or.status();
   if (peer.charged + charge - peer.released > peer.server.window_bytes) [[unlikely]] {
@@ -102,24 +102,25 @@ Result<transport::Sent> Client::send(NodeId node, const OutgoingRequest& order) 
   }
   RequestHeader header;
   header.secret = launch_.job_secret();
-  header.handler = order.handler;
-  header.body_bytes = static_cast<std::uint16_t>(order.body.size());
+  header.handler = request.handler;
+  header.body_bytes = static_cast<std::uint16_t>(request.body.size());
   header.origin = static_cast<std::int32_t>(index(launch_.rank()));
   header.payload_bytes = static_cast<std::uint32_t>(bytes);
   header.charge = charge;
-  header.token = order.on_reply.notify != nullptr ? take_token(order.on_reply) : 0;
+  header.token = request.on_reply.notify != nullptr ? take_token(request.on_reply) : 0;
   // Counted before it leaves: a reply may come back from within `send`.
   ++peer.issued;
-  if (order.write) count_write(node, header);
+  if (request.write) count_write(node, header);
   peer.charged += charge;
   messages_.store(messages_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   std::byte front[transport::kMaxHeaderBytes];
   std::memcpy(front, &header, sizeof header);
-  if (!order.body.empty()) std::memcpy(front + sizeof header, order.body.data(), order.body.size());
-  const ByteView head(front, sizeof header + order.body.size());
-  auto sent = order.whole ? worker_->send_whole(peer.endpoint, head, order.payload, order.sent)
-                          : worker_->send(peer.endpoint, head, order.payload, order.sent);
-  if (!sent) [[unlikely]] return fail_over_send(peer, sent.status());
+  if (!request.body.empty()) std::memcpy(front + sizeof header, request.body.data(), request.body.size());
+  const ByteView head(front, sizeof header + request.body.size());
+  auto sent = request.whole ? worker_->send_whole(peer.endpoint, head, request.payload, request.sent)
+                            : worker_->send(peer.endpoint, head, request.payload, request.sent);
+  if (!sent) [[unlikely]]
+    return fail_over_send(peer, sent.status());
   return sent;
 }
 
@@ -143,18 +144,18 @@ void Client::count_write(NodeId node, RequestHeader& header) {
   write_counts_.add(node);
 }
 
-Result<Client::Answer> Client::ask(NodeId node, OutgoingRequest order) {
+Result<Client::Answer> Client::ask(NodeId node, OutgoingRequest request) {
   // Not on the stack: where the wait fails, a late answer must find it still there.
   auto answer = std::make_unique<std::optional<Answer>>();
-  order.on_reply = {[](void* context, const Reply& reply) {
-                      *static_cast<std::optional<Answer>*>(context) = {reply.code, reply.body_as<std::int64_t>()};
-                    },
-                    answer.get()};
-  Status waited = send(node, order).status();
+  request.on_reply = {[](void* context, const Reply& reply) {
+                        *static_cast<std::optional<Answer>*>(context) = {reply.code, reply.body_as<std::int64_t>()};
+                      },
+                      answer.get()};
+  Status waited = send(node, request).status();
   if (waited.ok()) {
     waited = wait_until([&] { return answer->has_value(); }, Waiting::kForever,
                         [&] {
-                          return WaitSubject{WaitKind::answer, nullptr, {index(node), order.handler}};
+                          return WaitSubject{WaitKind::answer, nullptr, {index(node), request.handler}};
                         });
   }
   if (waited.ok()) return **answer;
@@ -179,10 +180,10 @@ std::vector<std::uint64_t> Client::outstanding() const {
 
 Status Client::ring() {
   if (!bell_.must_wake()) return {};
-  OutgoingRequest order;
-  order.handler = kBellHandler;
+  OutgoingRequest request;
+  request.handler = kBellHandler;
   const Guard guard(*this);
-  const auto sent = send(launch_.node(), order);
+  const auto sent = send(launch_.node(), request);
   return sent ? drain(launch_.node()) : sent.status();
 }
 

@@ -90,9 +90,9 @@ class Client final : public transport::MessageSink {
 
   /// Sends a request, after waiting until the node's window has room for it; the first one to a node waits for the
   /// connection. Errors: peer_dead, system.
-  Result<transport::Sent> send(NodeId node, const OutgoingRequest& order);
+  Result<transport::Sent> send(NodeId node, const OutgoingRequest& request);
 
-  /// The longest payload of an order that is `whole`.
+  /// The longest payload of a request that is `whole`.
   std::size_t most_whole_bytes(NodeId node) const {
     return progress::most_whole_bytes(peers_[index(node)].server.window_bytes);
   }
@@ -139,7 +139,7 @@ class Client final : public transport::MessageSink {
     std::int64_t value = 0;  ///< 0 where the reply carries none
   };
   /// A request whose answer is waited for. Errors: peer_dead, system.
-  Result<Answer> ask(NodeId node, OutgoingRequest order);
+  Result<Answer> ask(NodeId node, OutgoingRequest request);
   /// After work for this node's server was stored in node memory; for processes other than the server's.
   Status ring();
 

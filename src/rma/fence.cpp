@@ -57,17 +57,17 @@ Status Rma::ask_for_counts(NodeId node, std::uint32_t window) {
   const auto about = [node] { return progress::WaitSubject{progress::WaitKind::fence, "fence", {index(node)}}; };
   GRAPNEL_TRY(
       client_->wait_until([&] { return fence_progress_.unanswered < window; }, progress::Waiting::kForever, about));
-  progress::OutgoingRequest order;
-  order.handler = progress::kCountsHandler;
-  order.on_reply = {[](void* context, const progress::Reply&) {
-                      auto& progress = *static_cast<FenceProgress*>(context);
-                      --progress.unanswered;
-                      progress.counts.messages.add(1);
-                    },
-                    &fence_progress_};
+  progress::OutgoingRequest request;
+  request.handler = progress::kCountsHandler;
+  request.on_reply = {[](void* context, const progress::Reply&) {
+                        auto& progress = *static_cast<FenceProgress*>(context);
+                        --progress.unanswered;
+                        progress.counts.messages.add(1);
+                      },
+                      &fence_progress_};
   ++fence_progress_.unanswered;
   fence_progress_.counts.messages.add(1);
-  return client_->send(node, order).status();
+  return client_->send(node, request).status();
 }
 
 Status Rma::fence_messages(const std::vector<NodeId>& nodes, FenceKind kind) {

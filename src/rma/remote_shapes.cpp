@@ -153,16 +153,16 @@ Status RemotePath::get_pieces(NodeId node, Operation& operation, std::span<const
     PackedSend* runs = take_packed(operation, 0);
     runs->buffer.assign(cursor.runs().begin(), cursor.runs().end());
     const VectorBody body = cursor.body({});
-    progress::OutgoingRequest order;
-    order.handler = kGetVectorHandler;
-    order.body = base::bytes_of(body);
-    order.payload = runs->buffer;
-    order.whole = true;
-    order.reply_bytes = get->bytes;
-    order.on_reply = {reply_arrived, get};
-    order.sent = {packed_left, runs};
+    progress::OutgoingRequest request;
+    request.handler = kGetVectorHandler;
+    request.body = base::bytes_of(body);
+    request.payload = runs->buffer;
+    request.whole = true;
+    request.reply_bytes = get->bytes;
+    request.on_reply = {reply_arrived, get};
+    request.sent = {packed_left, runs};
     operation.pending += 2;
-    const auto sent = client_.send(node, order);
+    const auto sent = client_.send(node, request);
     if (!sent || *sent == transport::Sent::done) packed_left(runs, sent.status());
     GRAPNEL_TRY(sent.status());
   }

@@ -217,10 +217,10 @@ Status Barriers::measure_delay() {
   for (int i = 0; i < kMostAsks; ++i) {
     const std::uint64_t begin_ns = waiting_.host().now_ns();
     if (i >= kLeastAsks && begin_ns - first_ns > kAskFor_ns) break;
-    progress::OutgoingRequest order;
-    order.handler = progress::kCountsHandler;
+    progress::OutgoingRequest request;
+    request.handler = progress::kCountsHandler;
     const progress::Client::Guard guard(*client_);
-    const auto answered = client_->ask(next, order);
+    const auto answered = client_->ask(next, request);
     if (!answered) return answered.status();
     least_ns = std::min(least_ns, (waiting_.host().now_ns() - begin_ns) / 2);
   }

@@ -52,12 +52,12 @@ Status Notifications::send(Rank target) {
     return {};
   }
   const NotifyBody body{static_cast<std::int32_t>(index(target))};
-  progress::OutgoingRequest order;
-  order.handler = kNotifyHandler;
-  order.body = base::bytes_of(body);
+  progress::OutgoingRequest request;
+  request.handler = kNotifyHandler;
+  request.body = base::bytes_of(body);
   progress::Client::Guard guard(*client_);
   GRAPNEL_TRY(rma_.before_messages(node));
-  if (const auto sent = client_->send(node, order); !sent) return sent.status();
+  if (const auto sent = client_->send(node, request); !sent) return sent.status();
   return client_->drain(node);
 }
 

@@ -43,12 +43,12 @@ Status Probe::ping(NodeId node) {
     shared_.add(1);
     return {};
   }
-  progress::OutgoingRequest order;
-  order.handler = handler_;
-  order.body = base::bytes_of(step_);
-  order.write = true;
+  progress::OutgoingRequest request;
+  request.handler = handler_;
+  request.body = base::bytes_of(step_);
+  request.write = true;
   progress::Client::Guard guard(*client_);
-  if (const auto sent = client_->send(node, order); !sent) return sent.status();
+  if (const auto sent = client_->send(node, request); !sent) return sent.status();
   wire_.add(1);
   return client_->drain(node);
 }

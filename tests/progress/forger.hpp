@@ -26,16 +26,16 @@ class Forger {
   /// states whether a reply came.
   void ask(NodeId node, progress::HandlerId handler, ByteView body, ByteView payload, bool* answered = nullptr,
            std::size_t reply_bytes = 0) {
-    progress::OutgoingRequest order;
-    order.handler = handler;
-    order.body = body;
-    order.payload = payload;
-    order.reply_bytes = reply_bytes;
+    progress::OutgoingRequest request;
+    request.handler = handler;
+    request.body = body;
+    request.payload = payload;
+    request.reply_bytes = reply_bytes;
     if (answered != nullptr) {
-      order.on_reply = {[](void* context, const progress::Reply&) { *static_cast<bool*>(context) = true; }, answered};
+      request.on_reply = {[](void* context, const progress::Reply&) { *static_cast<bool*>(context) = true; }, answered};
     }
     progress::Client::Guard guard(*parts_.client);
-    if (parts_.client->send(node, order).ok()) static_cast<void>(parts_.client->drain(node));
+    if (parts_.client->send(node, request).ok()) static_cast<void>(parts_.client->drain(node));
   }
   void await(const bool& answered) {
     progress::Client::Guard guard(*parts_.client);

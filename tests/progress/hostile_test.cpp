@@ -54,32 +54,32 @@ class Attacker {
 
   // A sound envelope of ours with a request that must be refused.
   void send_wrong() {
-    progress::OutgoingRequest order;
+    progress::OutgoingRequest request;
     Bytes body, payload(some_length(3000));
     fill(payload);
-    order.handler = static_cast<progress::HandlerId>(random_.below(12));
-    if (order.handler == progress::kCountsHandler || order.handler == 11) order.handler = 60;  // not registered
+    request.handler = static_cast<progress::HandlerId>(random_.below(12));
+    if (request.handler == progress::kCountsHandler || request.handler == 11) request.handler = 60;  // not registered
     if (random_.chance(0.3)) payload.resize(payload.size() / 8 * 8 + 16);
-    body = random_.chance(0.3) ? misplaced_body(order.handler, payload.size()) : Bytes();
-    if (body.empty()) body = wrong_body(order.handler, payload.size());
-    const bool vector = order.handler == rma::kPutVectorHandler || order.handler == rma::kGetVectorHandler ||
-                        order.handler == rma::kAccumulateVectorHandler;
-    if (vector && random_.chance(0.8)) wrong_runs(order.handler, body, payload);
-    order.body = body;
-    order.payload = payload;
+    body = random_.chance(0.3) ? misplaced_body(request.handler, payload.size()) : Bytes();
+    if (body.empty()) body = wrong_body(request.handler, payload.size());
+    const bool vector = request.handler == rma::kPutVectorHandler || request.handler == rma::kGetVectorHandler ||
+                        request.handler == rma::kAccumulateVectorHandler;
+    if (vector && random_.chance(0.8)) wrong_runs(request.handler, body, payload);
+    request.body = body;
+    request.payload = payload;
     progress::Client::Guard guard(*parts_.client);
     // A token only where the handler answers: the refusal then arrives as a reply.
     bool answered = false;
-    const bool answers = order.handler == rma::kGetHandler || order.handler == rma::kGetStridedHandler ||
-                         order.handler == rma::kGetVectorHandler || order.handler == rma::kRmwHandler;
+    const bool answers = request.handler == rma::kGetHandler || request.handler == rma::kGetStridedHandler ||
+                         request.handler == rma::kGetVectorHandler || request.handler == rma::kRmwHandler;
     if (answers) {
-      order.on_reply = {[](void* context, const progress::Reply& reply) {
-                          *static_cast<bool*>(context) = true;
-                          EXPECT_EQ(reply.code, progress::ReplyCode::refused);
-                        },
-                        &answered};
+      request.on_reply = {[](void* context, const progress::Reply& reply) {
+                            *static_cast<bool*>(context) = true;
+                            EXPECT_EQ(reply.code, progress::ReplyCode::refused);
+                          },
+                          &answered};
     }
-    ASSERT_TRUE(parts_.client->send(NodeId{0}, order).ok());
+    ASSERT_TRUE(parts_.client->send(NodeId{0}, request).ok());
     EXPECT_OK(parts_.client->drain(NodeId{0}));
     if (answers) EXPECT_OK(parts_.client->wait_until([&] { return answered; }));
     ++wrong_;

@@ -19,24 +19,24 @@ class Faulty {
   template <typename Body>
   void send(progress::HandlerId handler, const Body& body, std::size_t payload_bytes) {
     const Bytes payload(payload_bytes, std::byte{0x77});
-    progress::OutgoingRequest order;
-    order.handler = handler;
-    order.body = base::bytes_of(body);
-    order.payload = payload;
+    progress::OutgoingRequest request;
+    request.handler = handler;
+    request.body = base::bytes_of(body);
+    request.payload = payload;
     bool refused = false;
     bool answered = false;
     struct Seen {
       bool& refused;
       bool& answered;
     } seen{refused, answered};
-    order.on_reply = {[](void* context, const progress::Reply& reply) {
-                        auto& told = *static_cast<Seen*>(context);
-                        told.answered = true;
-                        told.refused = reply.code == progress::ReplyCode::refused;
-                      },
-                      &seen};
+    request.on_reply = {[](void* context, const progress::Reply& reply) {
+                          auto& told = *static_cast<Seen*>(context);
+                          told.answered = true;
+                          told.refused = reply.code == progress::ReplyCode::refused;
+                        },
+                        &seen};
     progress::Client::Guard guard(*parts_.client);
-    ASSERT_TRUE(parts_.client->send(NodeId{0}, order).ok());
+    ASSERT_TRUE(parts_.client->send(NodeId{0}, request).ok());
     ASSERT_TRUE(parts_.client->wait_until([&] { return answered; }).ok());
     EXPECT_TRUE(refused) << "handler " << handler;
   }
@@ -103,14 +103,14 @@ WORLD_TEST_ON(Refusal, AWriteIsToldByTheBarrierOfItsRank, (std::vector<Shape>{{3
       os::Word never{0};
       parts.waiting->host().wait(never, 0, 2 * base::kMillisecond_ns);
       const rma::ContiguousBody nowhere{16, sizeof round};
-      progress::OutgoingRequest order;
-      order.handler = rma::kPutHandler;
-      order.body = base::bytes_of(nowhere);
-      order.payload = base::bytes_of(round);
-      order.write = true;
+      progress::OutgoingRequest request;
+      request.handler = rma::kPutHandler;
+      request.body = base::bytes_of(nowhere);
+      request.payload = base::bytes_of(round);
+      request.write = true;
       {
         progress::Client::Guard guard(*parts.client);
-        ASSERT_TRUE(parts.client->send(NodeId{0}, order).ok());
+        ASSERT_TRUE(parts.client->send(NodeId{0}, request).ok());
       }
       // A write by message that the runtime knows of, so that the barrier asks its node.
       EXPECT_OK(g.accumulate(ElementType::int64, nullptr, &round, memory->on(Rank{0}), sizeof round, Rank{0}));

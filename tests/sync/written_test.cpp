@@ -70,13 +70,13 @@ Status raw(Runtime& g, const std::uint64_t* values, std::uint64_t, std::uint64_t
   const NodeId node = parts.launch->nodes().node_of[index(target)];
   if (node == parts.launch->node()) return g.put(values, to, kWords * 8, target);
   const rma::ContiguousBody body{reinterpret_cast<std::uint64_t>(to), kWords * 8};
-  progress::OutgoingRequest order;
-  order.handler = rma::kPutHandler;
-  order.body = base::bytes_of(body);
-  order.payload = std::as_bytes(std::span(values, kWords));
-  order.write = true;
+  progress::OutgoingRequest request;
+  request.handler = rma::kPutHandler;
+  request.body = base::bytes_of(body);
+  request.payload = std::as_bytes(std::span(values, kWords));
+  request.write = true;
   progress::Client::Guard guard(*parts.client);
-  GRAPNEL_TRY(parts.client->send(node, order).status());
+  GRAPNEL_TRY(parts.client->send(node, request).status());
   return parts.client->drain(node);
 }
 

@@ -81,11 +81,11 @@ Status LockContext::deliver(Voice voice, NodeId to, const LockId& lock, const Lo
 
 // The caller has the client's guard.
 Status LockContext::send_to(NodeId to, ByteView composed) {
-  progress::OutgoingRequest order;
-  order.handler = kLockTellHandler;
-  order.body = composed;
+  progress::OutgoingRequest request;
+  request.handler = kLockTellHandler;
+  request.body = composed;
   statistics.messages.add(1);
-  return client_->send(to, order).status();
+  return client_->send(to, request).status();
 }
 
 // The payload is read before the guard: it may lie in the shared heap, where a fault needs the client.
@@ -106,24 +106,24 @@ void LockContext::tell_at_the_end(NodeId to, const LockBody& body, std::uint64_t
 Status LockContext::ask(Acquisition& a, NodeId to, const LockBody& body, ByteView payload) {
   const Composed composed(body, payload);
   a.answer = std::make_unique<Answer>();
-  progress::OutgoingRequest order;
-  order.handler = kLockAskHandler;
-  order.body = composed.view();
-  order.on_reply = {[](void* context, const progress::Reply& reply) {
-                      auto& answer = *static_cast<Answer*>(context);
-                      answer.refused = reply.code != progress::ReplyCode::answer;
-                      answer.body = reply.body_as<LockBody>();
-                      if (reply.body.size() > sizeof(LockBody)) {
-                        const ByteView rest = reply.body.subspan(sizeof(LockBody));
-                        answer.payload.assign(rest.begin(), rest.end());
-                      }
-                      answer.arrived.store(true, std::memory_order_release);  // pairs with `has_arrived`
-                    },
-                    a.answer.get()};
+  progress::OutgoingRequest request;
+  request.handler = kLockAskHandler;
+  request.body = composed.view();
+  request.on_reply = {[](void* context, const progress::Reply& reply) {
+                        auto& answer = *static_cast<Answer*>(context);
+                        answer.refused = reply.code != progress::ReplyCode::answer;
+                        answer.body = reply.body_as<LockBody>();
+                        if (reply.body.size() > sizeof(LockBody)) {
+                          const ByteView rest = reply.body.subspan(sizeof(LockBody));
+                          answer.payload.assign(rest.begin(), rest.end());
+                        }
+                        answer.arrived.store(true, std::memory_order_release);  // pairs with `has_arrived`
+                      },
+                      a.answer.get()};
   a.asked_by = this;
   statistics.messages.add(1);
   progress::Client::Guard guard(*client_);
-  if (const auto sent = client_->send(to, order); !sent) return sent.status();
+  if (const auto sent = client_->send(to, request); !sent) return sent.status();
   return client_->drain(to);  // also for requests that are not waited for now: no other thread would move it
 }
 

@@ -41,15 +41,15 @@ static_assert((RunWriter::kMostGapBytes + 1) * 64 * base::kKiB <= transport::kMa
 
 Status RemotePath::send_plain(NodeId node, Operation& operation, progress::HandlerId handler, ByteView body,
                               ByteView data, const progress::OnReply& acknowledged) {
-  progress::OutgoingRequest order;
-  order.handler = handler;
-  order.body = body;
-  order.payload = data;
-  order.write = true;
-  order.on_reply = acknowledged;
-  order.sent = {message_left, &operation};
+  progress::OutgoingRequest request;
+  request.handler = handler;
+  request.body = body;
+  request.payload = data;
+  request.write = true;
+  request.on_reply = acknowledged;
+  request.sent = {message_left, &operation};
   ++operation.pending;
-  const auto sent = client_.send(node, order);
+  const auto sent = client_.send(node, request);
   if (!sent || *sent == transport::Sent::done) --operation.pending;
   operation.sent_to(node);
   return sent.status();
@@ -124,10 +124,10 @@ Status RemotePath::put_signal(NodeId node, Operation& operation, std::uint64_t a
 }
 
 Result<progress::Client::Answer> RemotePath::ask(NodeId node, progress::HandlerId handler, ByteView body) {
-  progress::OutgoingRequest order;
-  order.handler = handler;
-  order.body = body;
-  return client_.ask(node, order);
+  progress::OutgoingRequest request;
+  request.handler = handler;
+  request.body = body;
+  return client_.ask(node, request);
 }
 
 Result<std::int64_t> RemotePath::rmw(NodeId node, const RmwBody& body) {
@@ -147,14 +147,14 @@ Result<std::uint64_t> RemotePath::locate(NodeId node, std::uint64_t address) {
 }
 
 Status RemotePath::send_get(NodeId node, progress::HandlerId handler, ByteView body, PendingGet* get) {
-  progress::OutgoingRequest order;
-  order.handler = handler;
-  order.body = body;
-  order.reply_bytes = get->bytes;
-  order.on_reply = {reply_arrived, get};
-  if (get->bytes > transport::kMaxPayloadBytes) order.on_reply.place = {get->base, get->bytes};
+  progress::OutgoingRequest request;
+  request.handler = handler;
+  request.body = body;
+  request.reply_bytes = get->bytes;
+  request.on_reply = {reply_arrived, get};
+  if (get->bytes > transport::kMaxPayloadBytes) request.on_reply.place = {get->base, get->bytes};
   ++get->operation->pending;
-  return client_.send(node, order).status();
+  return client_.send(node, request).status();
 }
 
 void RemotePath::reply_arrived(void* context, const progress::Reply& reply) {
@@ -213,17 +213,17 @@ void RemotePath::packed_left(void* context, const Status& outcome) {
 
 Status RemotePath::send_packed(NodeId node, progress::HandlerId handler, ByteView body, PackedSend* packed,
                                const progress::OnReply& acknowledged) {
-  progress::OutgoingRequest order;
-  order.handler = handler;
-  order.body = body;
-  order.payload = packed->buffer;
-  order.whole = true;
-  order.write = true;
-  order.on_reply = acknowledged;
-  order.sent = {packed_left, packed};
+  progress::OutgoingRequest request;
+  request.handler = handler;
+  request.body = body;
+  request.payload = packed->buffer;
+  request.whole = true;
+  request.write = true;
+  request.on_reply = acknowledged;
+  request.sent = {packed_left, packed};
   Operation& operation = *packed->operation;
   ++operation.pending;
-  const auto sent = client_.send(node, order);
+  const auto sent = client_.send(node, request);
   if (!sent || *sent == transport::Sent::done) packed_left(packed, sent.status());
   operation.sent_to(node);
   return sent.status();

@@ -67,12 +67,12 @@ Status Barriers::release(const launch::Group& group) {
 Status Barriers::tell_server(const launch::Group& group, std::uint32_t entry, bool ends) {
   const BarrierGroupBody body{group.key, entry, ends ? 1U : 0U};
   const Bytes members = launch::member_bits(group, launch_.size());
-  progress::OutgoingRequest order;
-  order.handler = kBarrierGroupHandler;
-  order.body = base::bytes_of(body);
-  order.payload = members;
+  progress::OutgoingRequest request;
+  request.handler = kBarrierGroupHandler;
+  request.body = base::bytes_of(body);
+  request.payload = members;
   const progress::Client::Guard guard(*client_);
-  GRAPNEL_ASSIGN_OR_RETURN(const auto answered, client_->ask(launch_.node(), order));
+  GRAPNEL_ASSIGN_OR_RETURN(const auto answered, client_->ask(launch_.node(), request));
   if (answered.code == progress::ReplyCode::answer) return {};
   return Status(Code::refused, fmt::format("a barrier among {} ranks collides with another group's; add or leave out "
                                            "a rank",
