@@ -187,8 +187,8 @@ Status Letters::wait_for(Rank from, const std::function<bool()>& is_there) {
   const auto about = [from] { return progress::WaitSubject{progress::WaitKind::message, "allgather", {index(from)}}; };
   if (server_ != nullptr && launch_.nodes().node_of[index(from)] != launch_.node()) {
     if (is_there()) return {};
-    progress::Server::StandIn server(*server_);
-    if (server.has_turn()) return waiting_.on_worker(server, is_there, progress::Waiting::kForever, about);
+    progress::Server::Driver driver(*server_);
+    if (driver.has_turn()) return waiting_.on_worker(driver, is_there, progress::Waiting::kForever, about);
   }
   return waiting_.on_word(
       mine_.words().arrivals, [&](std::uint32_t&) { return is_there(); }, progress::Waiting::kForever,

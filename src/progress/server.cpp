@@ -11,7 +11,7 @@
 namespace grapnel::progress {
 namespace {
 
-// After so many looks a stand-in leaves what is still to do to the server: it has work of its own.
+// After so many looks a driver leaves what is still to do to the server: it has work of its own.
 constexpr int kLastSteps = 4;
 
 // A stripe is free within microseconds, unless its holder has lost its processor.
@@ -134,14 +134,14 @@ void Server::doze() {
   bell_->set_asleep(false);
 }
 
-Server::StandIn::StandIn(Server& server) : server_(server), has_turn_(server.bell_ && server.bell_->take_turn()) {
+Server::Driver::Driver(Server& server) : server_(server), has_turn_(server.bell_ && server.bell_->take_turn()) {
   if (!has_turn_) return;
-  server_.stood_in_.fetch_add(1, std::memory_order_relaxed);
+  server_.turns_taken_.fetch_add(1, std::memory_order_relaxed);
   server_.worker_->lend();
   server_.bell_->set_asleep(false);
 }
 
-Server::StandIn::~StandIn() {
+Server::Driver::~Driver() {
   if (!has_turn_) return;
   server_.bell_->set_asleep(true);  // before the last look
   bool all_done = false;
@@ -154,7 +154,7 @@ Server::StandIn::~StandIn() {
   if (!all_done) server_.worker_->wake();
 }
 
-void Server::StandIn::sleep(std::uint64_t timeout_ns) {
+void Server::Driver::sleep(std::uint64_t timeout_ns) {
   if (server_.retrying_origins_ > 0)
     return server_.waiting_.host().yield();  // no message arrives when the stripe is free
   server_.bell_->set_asleep(true);
@@ -162,9 +162,9 @@ void Server::StandIn::sleep(std::uint64_t timeout_ns) {
   server_.bell_->set_asleep(false);
 }
 
-void Server::ring_or_stand_in() {
-  const StandIn in(*this);
-  if (!in.has_turn()) ring();
+void Server::ring_or_drive() {
+  const Driver driver(*this);
+  if (!driver.has_turn()) ring();
 }
 
 bool Server::look() {
@@ -227,7 +227,7 @@ void Server::on_endpoint_failure(transport::EndpointId endpoint, const Status& w
 
 Server::Statistics Server::statistics() const {
   const auto read = [](const std::atomic<std::uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };
-  return {read(handled_), read(refused_), read(foreign_), read(parked_), read(sleeps_), read(stood_in_)};
+  return {read(handled_), read(refused_), read(foreign_), read(parked_), read(sleeps_), read(turns_taken_)};
 }
 
 }  // namespace grapnel::progress

@@ -20,8 +20,8 @@
 //  5. A connection is one origin's, and a rank has one (admission.cpp).
 //
 // Threads: everything runs in the server's thread, which here and elsewhere means the thread that has the server's
-// turn: its own thread or, while that sleeps, a stand-in (StandIn). Any thread: construction, `start`, `stop` (when no
-// thread is in a call), `ring`, `ring_or_stand_in` and `statistics`.
+// turn: its own thread or, while that sleeps, another one of the process (Driver). Any thread: construction, `start`,
+// `stop` (when no thread is in a call), `ring`, `ring_or_drive` and `statistics`.
 // Source: armci-multiprotocol, section 2; thesis, chapter 2 (the server as a thread).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -100,18 +100,18 @@ class Server final : public transport::MessageSink {
   }
   /// The same, but where the server sleeps the caller does the work itself: a few steps, without waiting. What is left
   /// then is the server's, which is woken for it.
-  void ring_or_stand_in();
+  void ring_or_drive();
 
   /// The turn of a sleeping server, as long as this lives: a thread of its process that waits for what the server would
   /// do next does it itself, and saves two wake-ups of a thread, the server's and its own. Has `progress` and `sleep`,
   /// for `Waiting::on_worker`. Rings and messages of others end its sleep, not the server's.
-  class StandIn {
+  class Driver {
    public:
-    explicit StandIn(Server& server);
-    ~StandIn();
-    StandIn(const StandIn&) = delete;
-    StandIn& operator=(const StandIn&) = delete;
-    /// False where the server is awake or about to sleep, or another thread stands in: then nothing else may be called.
+    explicit Driver(Server& server);
+    ~Driver();
+    Driver(const Driver&) = delete;
+    Driver& operator=(const Driver&) = delete;
+    /// False where the server is awake or about to sleep, or another thread drives it: then nothing else may be called.
     bool has_turn() const { return has_turn_; }
     bool progress() { return server_.move(); }
     void sleep(std::uint64_t timeout_ns);
@@ -122,7 +122,7 @@ class Server final : public transport::MessageSink {
   };
 
   struct Statistics {
-    std::uint64_t handled = 0, refused = 0, foreign = 0, parked = 0, sleeps = 0, stood_in = 0;
+    std::uint64_t handled = 0, refused = 0, foreign = 0, parked = 0, sleeps = 0, turns_taken = 0;
   };
   Statistics statistics() const;
   /// Requests that are parked now. Any thread.
@@ -246,7 +246,7 @@ class Server final : public transport::MessageSink {
   std::unique_ptr<os::Thread> thread_;
   std::unique_ptr<Metronome> metronome_;
   // Written by the thread that has the turn, read by any: relaxed on both sides.
-  std::atomic<std::uint64_t> handled_{0}, refused_{0}, foreign_{0}, parked_{0}, sleeps_{0}, stood_in_{0},
+  std::atomic<std::uint64_t> handled_{0}, refused_{0}, foreign_{0}, parked_{0}, sleeps_{0}, turns_taken_{0},
       bulk_parked_{0}, unparked_{0};
 };
 

@@ -50,7 +50,7 @@ Status Barriers::begin(const launch::Group& group, const Contribution& contribut
   GRAPNEL_ASSIGN_OR_RETURN(const auto mine, prepare(group, contribution));
   if (!arrive(*mine)) return {};
   if (server_ == nullptr) return client_->ring();
-  server_->ring_or_stand_in();
+  server_->ring_or_drive();
   return {};
 }
 
@@ -167,8 +167,8 @@ Status Barriers::wait_at_gate(const launch::Group& group, Membership& mine, bool
     const auto is_open = [&] { return passed(mine); };
     if (is_open()) return {};
     // Only the server opens this gate, so the thread that does its work need not look at anything else.
-    progress::Server::StandIn server(*server_);
-    if (server.has_turn()) return waiting_.on_worker(server, is_open, progress::Waiting::kForever, about);
+    progress::Server::Driver driver(*server_);
+    if (driver.has_turn()) return waiting_.on_worker(driver, is_open, progress::Waiting::kForever, about);
   }
   if (rings && server_ != nullptr) server_->ring();
   if (rings && server_ == nullptr) GRAPNEL_TRY(client_->ring());

@@ -147,7 +147,7 @@ class Worker {
   /// Sleeps until `progress` has something to do, `wake` is called, or `timeout_ns` has passed. May return early.
   virtual void sleep(std::uint64_t timeout_ns) = 0;
 
-  /// A sleep in two steps, for an owner that lets another thread stand in for it. `arm`: false when there is
+  /// A sleep in two steps, for an owner that lets another thread drive the worker. `arm`: false when there is
   /// something to do at once. `doze`, after `arm`: the sleep itself, as `sleep` without any use of the worker, so that
   /// between `lend` and `take_back` one other thread may do all that the owner may. There what happens need not end the
   /// doze, only the other's sleeps. The owner that takes back has armed the worker before, or wakes it after.

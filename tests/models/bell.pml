@@ -1,4 +1,4 @@
-/* Whose turn the server's work is, and who is woken for it: src/progress/internal/doorbell.hpp, and doze, StandIn and ring in server.cpp.
+/* Whose turn the server's work is, and who is woken for it: src/progress/internal/doorbell.hpp, and doze, Driver and ring in server.cpp.
 
    One node: its server, two threads of the server's process that wait until all work is done (and may give up before), a
    rank of another process that leaves work and rings, and messages of other nodes. Sleeps have no end by time here, so
@@ -89,7 +89,7 @@ end_wanted:   (turn != WANTED)
   od
 }
 
-/* Server::StandIn: its construction, Waiting::on_worker, its sleep, its end; or another thread's ring and wait. */
+/* Server::Driver: its construction, Waiting::on_worker, its sleep, its end; or another thread's ring and wait. */
 proctype waiter(bool has_work) {
   bool any, armed, mine;
   byte step;

@@ -45,9 +45,9 @@ class Forger {
   /// As this node's server, which this rank's process hosts, in that one's turn. False: it was awake all the time.
   bool tell(NodeId node, progress::HandlerId handler, ByteView body, ByteView payload = {}) {
     for (int attempts = 0; attempts < 2000; ++attempts) {
-      if (progress::Server::StandIn in(*parts_.server); in.has_turn()) {
+      if (progress::Server::Driver driver(*parts_.server); driver.has_turn()) {
         parts_.server->tell(node, handler, body, payload);
-        in.progress();
+        driver.progress();
         return true;
       }
       parts_.host->relax();

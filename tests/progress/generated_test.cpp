@@ -114,7 +114,7 @@ void visit_attacker(Party& p, std::uint64_t round) {
 // The turn of this rank's server, with which its handlers may be changed.
 void with_turn(Forger& forger, const std::function<void()>& act) {
   for (;;) {
-    if (progress::Server::StandIn in(*forger.parts().server); in.has_turn()) return act();
+    if (progress::Server::Driver driver(*forger.parts().server); driver.has_turn()) return act();
     forger.pass(20 * base::kMicrosecond_ns);
   }
 }

@@ -137,8 +137,8 @@ TEST_P(TransportConformance, AMessageEndsASleep) {
   });
 }
 
-// Stands in for the peer's first thread, which dozes: takes message 1, and asks for message 2.
-inline void stand_in(Peer& peer, Member& member, std::atomic<bool>& given_back) {
+// Drives the worker of the peer's first thread, which dozes: takes message 1, and asks for message 2.
+inline void drive(Peer& peer, Member& member, std::atomic<bool>& given_back) {
   transport::Worker& worker = member.worker();
   worker.lend();
   EXPECT_TRUE(member.until([&] { return member.mailbox().arrived == 1; }));
@@ -151,7 +151,7 @@ inline void stand_in(Peer& peer, Member& member, std::atomic<bool>& given_back) 
   if (!armed) worker.wake();
 }
 
-TEST_P(TransportConformance, AStandInSleepsInPlaceOfTheOwnerWhoIsWokenAfterwards) {
+TEST_P(TransportConformance, ADriverSleepsInPlaceOfTheOwnerWhichIsWokenAfterwards) {
   run_connected(2, [](Peer& peer, Member& member) {
     member.meet();
     if (peer.index() == 0) {
@@ -167,7 +167,7 @@ TEST_P(TransportConformance, AStandInSleepsInPlaceOfTheOwnerWhoIsWokenAfterwards
     transport::Worker& worker = member.worker();
     while (!worker.arm()) worker.progress();
     std::atomic<bool> given_back{false};  // release and acquire of each other
-    auto thread = peer.host().start("stand-in", {}, [&] { stand_in(peer, member, given_back); });
+    auto thread = peer.host().start("driver", {}, [&] { drive(peer, member, given_back); });
     ASSERT_TRUE(thread.ok());
     while (!given_back.load(std::memory_order_acquire)) worker.doze(20 * base::kSecond_ns);
     while (member.mailbox().arrived < 2) {

@@ -39,14 +39,14 @@ class Doorbell {
   void reclaim_turn(os::Host& host, std::uint64_t timeout_ns) {
     for (;;) {
       std::uint32_t turn = kFree;
-      // acq_rel: what a stand-in did is seen.
+      // acq_rel: what the other thread did is seen.
       if (turn_.compare_exchange_strong(turn, kServers, std::memory_order_acq_rel)) return;
       if (turn == kTaken && !turn_.compare_exchange_strong(turn, kWanted, std::memory_order_relaxed)) continue;
       host.wait(turn_, kWanted, timeout_ns);
     }
   }
 
-  // Its stand-in.
+  // Another thread of its process (Server::Driver).
   bool take_turn() {
     std::uint32_t turn = kFree;
     // acquire: pairs with `offer_turn` and `give_back`.
@@ -60,7 +60,7 @@ class Doorbell {
   enum Turn : std::uint32_t {
     kServers,
     kFree,
-    kTaken,   ///< a stand-in's
+    kTaken,   ///< another thread's
     kWanted,  ///< the same, and the server waits for it
   };
 

@@ -18,7 +18,7 @@ void pause(os::Host& host, std::uint64_t time_ns) {
 
 // The last rank arrives late, and wants something of every rank before and after: while they wait, and while they
 // compute.
-WORLD_TEST_ON(StandIn, AnswersWhileItWaitsAndItsServerAfterwards, shapes_from(2)) {
+WORLD_TEST_ON(Driver, AnswersWhileItWaitsAndItsServerAfterwards, shapes_from(2)) {
   constexpr int kRounds = 6, kOperations = 10;
   const auto memory = g.allocate(2 * sizeof(std::int64_t));
   ASSERT_TRUE(memory.ok());
@@ -55,13 +55,13 @@ WORLD_TEST_ON(StandIn, AnswersWhileItWaitsAndItsServerAfterwards, shapes_from(2)
   // A wake-up that got lost costs 250 ms.
   EXPECT_LT(parts.host->now_ns() - began_ns, 2 * base::kSecond_ns);
   if (parts.server && !late) {
-    EXPECT_GT(parts.server->statistics().stood_in, 0U) << "the test saw no stand-in";
+    EXPECT_GT(parts.server->statistics().turns_taken, 0U) << "no thread drove the server";
   }
   EXPECT_OK(g.free(*memory));
 }
 
 // Who gives up after a while does so under others' traffic, too: each message is a reason to go on looking.
-WORLD_TEST_ON(StandIn, GivesUpInTimeWhileMessagesKeepComing, shapes_from(2)) {
+WORLD_TEST_ON(Driver, GivesUpInTimeWhileMessagesKeepComing, shapes_from(2)) {
   const auto memory = g.allocate(2 * sizeof(std::int64_t));
   ASSERT_TRUE(memory.ok());
   auto& parts = RuntimeAccess::parts(g);
