@@ -1,4 +1,4 @@
-// Reductions: an operation on numbers of a type, as collectives apply it element by element.
+// Reductions: an operation on numbers of a type, as collectives and updates apply it element by element.
 //
 //   const grapnel::Reduction sum = grapnel::reduction(grapnel::Operation::sum, grapnel::NumberType::float64).value();
 //   grapnel::Status done = g.allreduce(sum, mine, total, 100);
@@ -20,7 +20,8 @@
 namespace grapnel {
 
 /// The absolute ones are the least and the largest of the absolute values. Logical ones give 1 or 0; any number but 0
-/// is true. Complex numbers have sum and product; floating-point numbers have no bits.
+/// is true. Complex numbers have sum and product; floating-point numbers have no bits. Pairs have the two with a place:
+/// of equal values the lower place counts. `replace` gives the second operand and `none` the first, for all types.
 enum class Operation : std::uint8_t {
   sum,
   product,
@@ -32,11 +33,17 @@ enum class Operation : std::uint8_t {
   logical_or,
   bit_and,
   bit_or,
-  bit_xor
+  bit_xor,
+  logical_xor,
+  minimum_with_place,
+  maximum_with_place,
+  replace,
+  none
 };
-inline constexpr int kOperations = 11;
+inline constexpr int kOperations = 16;
 
-/// Integers wrap around. A complex number is two floating-point numbers, real part first.
+/// Integers wrap around. A complex number is two floating-point numbers, real part first. A pair is a C structure of a
+/// value and its place: an int32, and for the last two a number of the value's own type.
 enum class NumberType : std::uint8_t {
   int8,
   uint8,
@@ -50,9 +57,24 @@ enum class NumberType : std::uint8_t {
   float64,
   long_double,
   complex64,
-  complex128
+  complex128,
+  complex_long_double,
+  int16_with_place,
+  int32_with_place,
+  int64_with_place,
+  float32_with_place,
+  float64_with_place,
+  long_double_with_place,
+  float32_pair,
+  float64_pair
 };
-inline constexpr int kNumberTypes = 13;
+inline constexpr int kNumberTypes = 22;
+/// Of an element, of any type.
+inline constexpr std::size_t kMostElementBytes = 32;
+
+/// Whether a number that came from elsewhere (a message, a foreign interface) names one.
+constexpr bool is_operation(int value) { return value >= 0 && value < kOperations; }
+constexpr bool is_number_type(int value) { return value >= 0 && value < kNumberTypes; }
 
 /// What a collective does with elements. All members give the same one.
 struct Reduction {

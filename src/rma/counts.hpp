@@ -10,15 +10,16 @@ namespace grapnel::rma {
 
 using base::Count;
 
-enum class OperationKind { put, get, accumulate, rmw };
+enum class OperationKind { put, get, accumulate, update, rmw };
 inline constexpr std::array kOperationKinds = {OperationKind::put, OperationKind::get, OperationKind::accumulate,
-                                               OperationKind::rmw};
+                                               OperationKind::update, OperationKind::rmw};
 
 inline const char* to_string(OperationKind kind) {
   switch (kind) {
     case OperationKind::put: return "put";
     case OperationKind::get: return "get";
     case OperationKind::accumulate: return "accumulate";
+    case OperationKind::update: return "update";
     case OperationKind::rmw: return "read-modify-write";
   }
   return "?";

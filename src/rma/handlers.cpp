@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rma/handlers.hpp"
 
-#include <memory>
-
 #include "base/codec.hpp"
 #include "progress/server.hpp"
 #include "rma/internal/accumulation.hpp"
@@ -15,13 +13,12 @@ namespace {
 
 std::byte* at(std::uint64_t address) { return reinterpret_cast<std::byte*>(address); }
 
-// A packed answer, alive until it has left.
-void answer_packed(progress::Request& request, std::unique_ptr<Bytes> data) {
+}  // namespace
+
+void Handlers::answer_packed(Request& request, std::unique_ptr<Bytes> data) {
   const ByteView view = *data;
   request.answer({}, view, {[](void* context, const Status&) { delete static_cast<Bytes*>(context); }, data.release()});
 }
-
-}  // namespace
 
 void Handlers::add(progress::HandlerTable& table, progress::HandlerId id, const char* name, std::size_t body_bytes,
                    bool answers, Outcome (Handlers::*run)(Request&)) {
@@ -52,6 +49,9 @@ void Handlers::add_to(progress::HandlerTable& table) {
   add(table, kGetVectorHandler, "vector get", sizeof(VectorBody), true, &Handlers::get_vector);
   add(table, kAccumulateVectorHandler, "vector accumulate", sizeof(VectorBody), false, &Handlers::accumulate_vector);
   add(table, kRmwHandler, "read-modify-write", sizeof(RmwBody), true, &Handlers::read_modify_write);
+  add(table, kUpdateHandler, "update", sizeof(UpdateBody), false, &Handlers::update);
+  add(table, kFetchingUpdateHandler, "fetching update", sizeof(UpdateBody), true, &Handlers::fetching_update);
+  add(table, kCompareHandler, "compare", sizeof(CompareBody), true, &Handlers::compare);
   add(table, kPutSignalHandler, "put with signal", sizeof(PutSignalBody), false, &Handlers::put_signal);
   add(table, kPutStridedSignalHandler, "strided put with signal", sizeof(StridedSignalBody), false,
       &Handlers::put_strided_signal);

@@ -6,6 +6,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -41,6 +43,11 @@ class Handlers {
   Outcome get_vector(Request& request);
   Outcome accumulate_vector(Request& request);
   Outcome read_modify_write(Request& request);
+  // update_handlers.cpp
+  Outcome update(Request& request);
+  Outcome fetching_update(Request& request);
+  Outcome compare(Request& request);
+  std::optional<Reduction> kernel_of_update(const UpdateBody& body) const;
   Outcome put_signal(Request& request);
   Outcome put_strided_signal(Request& request);
   Outcome locate(Request& request);
@@ -55,6 +62,8 @@ class Handlers {
   }
   /// The runs, until the next message's: sound, in segments, of lengths that add up to the data's; else none.
   std::span<const VectorRun> read_runs(const VectorBody& body, ByteView in, std::size_t element_bytes);
+  /// A packed answer, alive until it has left.
+  static void answer_packed(Request& request, std::unique_ptr<Bytes> data);
   void add(progress::HandlerTable& table, progress::HandlerId id, const char* name, std::size_t body_bytes,
            bool answers, Outcome (Handlers::*run)(Request&));
 

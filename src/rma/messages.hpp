@@ -6,6 +6,9 @@
 //   get:              body; reply payload = the data (packed)
 //   vector forms:     payload = the data (put, accumulate), then the runs, which say where it belongs (runs.hpp)
 //   rmw:              body; reply body = the old value
+//   update:           body, payload = the operands                   counted, as an accumulate
+//   fetching update:  body, payload = the operands, none for Operation::none; reply payload = the old elements
+//   compare:          body; reply body = the old value
 //
 // A contiguous put's data and a get's reply may be bulk (transport.hpp): then they are as long as the transfer.
 //
@@ -22,6 +25,7 @@
 #include <type_traits>
 
 #include "grapnel/element.hpp"
+#include "grapnel/reduction.hpp"
 #include "grapnel/shape.hpp"
 #include "progress/message.hpp"
 
@@ -37,6 +41,9 @@ inline constexpr progress::HandlerId kPutVectorHandler = 7;
 inline constexpr progress::HandlerId kGetVectorHandler = 8;
 inline constexpr progress::HandlerId kAccumulateVectorHandler = 9;
 inline constexpr progress::HandlerId kRmwHandler = 10;
+inline constexpr progress::HandlerId kUpdateHandler = 11;
+inline constexpr progress::HandlerId kFetchingUpdateHandler = 12;
+inline constexpr progress::HandlerId kCompareHandler = 13;
 inline constexpr progress::HandlerId kPutSignalHandler = 20;
 inline constexpr progress::HandlerId kPutStridedSignalHandler = 21;
 inline constexpr progress::HandlerId kLocateHandler = 22;
@@ -73,6 +80,26 @@ struct VectorBody {
   std::uint64_t bytes = 0;  ///< of data, all runs together
   Arithmetic arithmetic;
 };
+
+/// What an update does to each element: an operation on numbers of a type.
+struct Update {
+  grapnel::Operation operation{};
+  NumberType number{};
+  std::byte unused[6] = {};
+};
+/// No message of a fetching update covers more stripes: the server takes them all at once.
+inline constexpr std::size_t kMostStripesFetched = 16;
+struct UpdateBody {
+  ContiguousBody target;
+  Update update;
+};
+/// Of 1, 2, 4 or 8 bytes, which lie at the front of the values.
+struct CompareBody {
+  ContiguousBody target;
+  std::uint64_t expected = 0, desired = 0;
+};
+
+constexpr bool is_compared_width(std::uint64_t bytes) { return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8; }
 
 /// A 32-bit word that is set when the data of a put is there.
 struct Signal {
@@ -111,6 +138,7 @@ static_assert(sizeof(StridedSignalBody) <= progress::kMaxBodyBytes);
 
 template <typename... Bodies>
 inline constexpr bool kNoPadding = (std::has_unique_object_representations_v<Bodies> && ...);
-static_assert(kNoPadding<ContiguousBody, AccumulateBody, VectorBody, PutSignalBody, LocateBody, RmwBody>);
+static_assert(kNoPadding<ContiguousBody, AccumulateBody, VectorBody, PutSignalBody, LocateBody, RmwBody, UpdateBody,
+                         CompareBody>);
 
 }  // namespace grapnel::rma

@@ -115,6 +115,26 @@ class Rma {
     std::size_t bytes = 0;
     Rank target{};
   };
+  /// update.cpp. `local`: the operands; null for Operation::none. `old_elements` null: none are fetched.
+  struct UpdateTransfer {
+    static constexpr OperationKind kind = OperationKind::update;
+    Update update;
+    Reduction kernel;
+    void* local = nullptr;
+    void* old_elements = nullptr;
+    void* remote = nullptr;
+    std::size_t bytes = 0;
+    Rank target{};
+  };
+  /// Errors: invalid_argument (no such operation for the type, no operands, too many).
+  static Result<UpdateTransfer> update_transfer(grapnel::Operation operation, NumberType number, const void* source,
+                                                void* old_elements, void* remote, std::size_t count, Rank target);
+  Status transfer(const UpdateTransfer& what);
+  Status start(const UpdateTransfer& what, Handle* handle);
+  /// The old value, in front of zeros; the bytes at the front of `expected` and `desired` count.
+  Result<std::uint64_t> compare(void* remote, std::uint64_t expected, std::uint64_t desired, std::size_t bytes,
+                                Rank target);
+
   Status transfer(const StridedTransfer& what);
   Status transfer(const VectorTransfer& what);
 
@@ -251,6 +271,7 @@ class Rma {
   Result<Route> route(const StridedTransfer& what) const;
   Result<Route> route(const VectorTransfer& what) const;
   Result<Route> route(const SignalledPut& what) const;
+  Result<Route> route(const UpdateTransfer& what) const;
   Result<Route> route(const void* remote, std::size_t bytes, Rank target, const char* what) const;
   /// A part of another node's segment that its server named.
   struct Located {
@@ -264,6 +285,7 @@ class Rma {
   Status by_shared_memory(const StridedTransfer& what);
   Status by_shared_memory(const VectorTransfer& what);
   Status by_shared_memory(const SignalledPut& what);
+  Status by_shared_memory(const UpdateTransfer& what);
   // wire.cpp: by the fabric itself or by messages, in an order that keeps the program's own per location.
   Status by_native(const ContiguousTransfer& what, Operation& operation);
   Status before_native(NodeId node, std::uint64_t address, std::size_t bytes);
@@ -273,6 +295,7 @@ class Rma {
   Status by_wire(const StridedTransfer& what, Operation& operation);
   Status by_wire(const VectorTransfer& what, Operation& operation);
   Status by_wire(const SignalledPut& what, Operation& operation);  // signal.cpp
+  Status by_wire(const UpdateTransfer& what, Operation& operation);
 
   template <typename Transfer>
   Status run_blocking(const Transfer& what);

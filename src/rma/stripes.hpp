@@ -12,6 +12,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -45,8 +46,25 @@ class Stripes {
     const auto first = reinterpret_cast<std::uintptr_t>(begin);
     return first / kStripeBytes == (first + bytes - 1) / kStripeBytes;
   }
+  /// Whether the word was free, and is the owner's now. acquire: pairs with the release store of the previous owner.
+  static bool try_take(os::Word& word, std::uint32_t mark) {
+    std::uint32_t free = 0;
+    return word.compare_exchange_strong(free, mark, std::memory_order_acquire);
+  }
+  static void give_back(os::Word& word, os::Host& host) {
+    // A look and a store, where an exchange would wait until all that was just accumulated has reached the cache: 10 of
+    // 60 ns for 4 KiB. A thread that marks the word as slept on between the two is not woken; so those nap (`kNap_ns`).
+    const bool slept_on = (word.load(std::memory_order_relaxed) & kSleepers) != 0;
+    word.store(0, std::memory_order_release);
+    if (slept_on) [[unlikely]]
+      host.wake(word);
+  }
   std::uint32_t rank_mark() const { return rank_mark_; }
   std::uint32_t server_mark() const { return server_mark_; }
+
+  static constexpr std::uint32_t kSleepers = std::uint32_t{1} << 31;
+  /// Of a thread that sleeps for a stripe.
+  static constexpr std::uint64_t kNap_ns = base::kMillisecond_ns;
 
  private:
   struct alignas(64) Line {
@@ -94,9 +112,6 @@ class StripeHolder {
   }
 
  private:
-  static constexpr std::uint32_t kSleepers = std::uint32_t{1} << 31;
-  static constexpr std::uint64_t kNap_ns = base::kMillisecond_ns;
-
   Status hold_only(os::Word& word) {
     release();
     return take(word, held_);
@@ -109,19 +124,12 @@ class StripeHolder {
     return {};
   }
   bool try_take(os::Word& word, os::Word*& held) {
-    std::uint32_t free = 0;
-    // acquire: pairs with the release store of the previous owner.
-    if (!word.compare_exchange_strong(free, mark_, std::memory_order_acquire)) return false;
+    if (!Stripes::try_take(word, mark_)) return false;
     held = &word;
     return true;
   }
   void give_back(os::Word*& held) {
-    // A look and a store, where an exchange would wait until all that was just accumulated has reached the cache: 10 of
-    // 60 ns for 4 KiB. A thread that marks the word as slept on between the two is not woken; so those nap (`kNap_ns`).
-    const bool slept_on = (held->load(std::memory_order_relaxed) & kSleepers) != 0;
-    held->store(0, std::memory_order_release);
-    if (slept_on) [[unlikely]]
-      waiting_.host().wake(*held);
+    Stripes::give_back(*held, waiting_.host());
     held = nullptr;
   }
   Status wait_for(os::Word& word);
@@ -131,6 +139,40 @@ class StripeHolder {
   const std::uint32_t mark_;
   os::Word* held_ = nullptr;
   os::Word* second_ = nullptr;  ///< only beside the other
+};
+
+/// Holds all stripes of some bytes at once, or none: for an update whose old elements leave in one answer, which must
+/// not be made twice. The server's: it does not wait.
+class AllStripes {
+ public:
+  static constexpr std::size_t kMost = 32;
+
+  AllStripes(progress::Waiting& waiting, Stripes& stripes) : host_(waiting.host()), stripes_(stripes) {}
+  ~AllStripes() {
+    for (std::size_t i = 0; i < count_; ++i) Stripes::give_back(*held_[i], host_);
+  }
+  AllStripes(const AllStripes&) = delete;
+  AllStripes& operator=(const AllStripes&) = delete;
+
+  /// Once. False: a stripe is held elsewhere; those that were taken go back with this object. The bytes are less than
+  /// kMost stripes.
+  bool try_hold(const std::byte* begin, std::size_t bytes) {
+    const auto first = reinterpret_cast<std::uintptr_t>(begin) / Stripes::kStripeBytes;
+    const auto last = (reinterpret_cast<std::uintptr_t>(begin) + bytes - 1) / Stripes::kStripeBytes;
+    for (auto stripe = first; stripe <= last; ++stripe) {
+      os::Word& word = stripes_.word_of(reinterpret_cast<const void*>(stripe * Stripes::kStripeBytes));
+      if (std::find(held_.begin(), held_.begin() + count_, &word) != held_.begin() + count_) continue;
+      if (!Stripes::try_take(word, stripes_.server_mark())) return false;
+      held_[count_++] = &word;
+    }
+    return true;
+  }
+
+ private:
+  os::Host& host_;
+  Stripes& stripes_;
+  std::array<os::Word*, kMost> held_{};
+  std::size_t count_ = 0;
 };
 
 }  // namespace grapnel::rma

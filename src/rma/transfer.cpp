@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <type_traits>
 #include <utility>
 
 #include "rma/rma.hpp"
@@ -10,6 +11,7 @@ namespace grapnel::rma {
 namespace {
 
 std::size_t bytes_of(const Rma::ContiguousTransfer& what) { return what.bytes; }
+std::size_t bytes_of(const Rma::UpdateTransfer& what) { return what.bytes; }
 std::size_t bytes_of(const Rma::StridedTransfer& what) {
   return static_cast<std::size_t>(what.local_shape->total_bytes());
 }
@@ -40,6 +42,13 @@ template <typename Visit>
 void for_each_local(const Rma::ContiguousTransfer& what, Visit visit) {
   const auto begin = reinterpret_cast<std::uintptr_t>(what.local);
   visit(Extent{begin, begin + what.bytes});
+}
+template <typename Visit>
+void for_each_local(const Rma::UpdateTransfer& what, Visit visit) {
+  for (const void* const side : {what.local, what.old_elements}) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(side);
+    if (side != nullptr) visit(Extent{begin, begin + what.bytes});
+  }
 }
 template <typename Visit>
 void for_each_local(const Rma::StridedTransfer& what, Visit visit) {
@@ -160,6 +169,7 @@ Status Rma::transfer(const StridedTransfer& what) {
   return run_blocking(what);
 }
 Status Rma::transfer(const VectorTransfer& what) { return run_blocking(what); }
+Status Rma::transfer(const UpdateTransfer& what) { return run_blocking(what); }
 Status Rma::put_and_signal(const SignalledPut& what) { return run_blocking(what); }
 
 // ---- started operations ----
@@ -172,8 +182,10 @@ Status Rma::run_started(const Transfer& what, Handle* handle) {
   GRAPNEL_TRY(check_local(what));
   progress::Client::Guard guard(*client_);
   Operation& operation = handle != nullptr ? handles_.of(*handle) : implicit_[index(what.target)];
-  const bool gathers = handle != nullptr && HandleTable::aggregates(*handle) && what.kind != OperationKind::accumulate;
-  if (gathers) return gather(operation, what);
+  if constexpr (!std::is_same_v<Transfer, UpdateTransfer>) {
+    const bool is_copy = what.kind == OperationKind::put || what.kind == OperationKind::get;
+    if (is_copy && handle != nullptr && HandleTable::aggregates(*handle)) return gather(operation, what);
+  }
   return send_by_wire(what, operation);
 }
 
@@ -192,6 +204,7 @@ Status Rma::start(const StridedTransfer& what, Handle* handle) {
   if (by_rows(what)) return {};
   return run_started(what, handle);
 }
+Status Rma::start(const UpdateTransfer& what, Handle* handle) { return run_started(what, handle); }
 Status Rma::start(const VectorTransfer& what, Handle* handle) { return run_started(what, handle); }
 
 }  // namespace grapnel::rma

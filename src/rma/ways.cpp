@@ -46,7 +46,8 @@ std::vector<Ways::Row> Ways::rows() const {
   std::vector<Row> rows;
   for (const OperationKind operation : kOperationKinds) {
     for (const Form form : {Form::contiguous, Form::strided, Form::vector}) {
-      if (operation == OperationKind::rmw && form != Form::contiguous) continue;
+      const bool is_contiguous_only = operation == OperationKind::update || operation == OperationKind::rmw;
+      if (is_contiguous_only && form != Form::contiguous) continue;
       const char* name = kForms[static_cast<int>(form)];
       const WireWay shortest = choose(operation, form, 0), longest = choose(operation, form, SIZE_MAX);
       rows.push_back({to_string(operation), name, "0", kWays[static_cast<int>(shortest)]});

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "grapnel/runtime.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 #include "base/check.hpp"
 #include "runtime/assembly.hpp"
@@ -31,6 +33,14 @@ Result<rma::Arithmetic> arithmetic_of(ElementType type, const void* scale, const
 Result<rma::Arithmetic> arithmetic_of(ElementType type, const void* scale, std::span<const Piece> pieces) {
   for (const Piece& piece : pieces) GRAPNEL_TRY(rma::Rma::arithmetic(type, scale, piece.bytes).status());
   return rma::Rma::arithmetic(type, scale, 0);
+}
+
+Result<rma::Rma::UpdateTransfer> fetching(Operation operation, NumberType type, const void* source, void* old_elements,
+                                          void* remote, std::size_t count, Rank target) {
+  if (old_elements == nullptr && count > 0) {
+    return Status(Code::invalid_argument, "fetch_and_update: no memory was given for the old elements");
+  }
+  return rma::Rma::update_transfer(operation, type, source, old_elements, remote, count, target);
 }
 
 }  // namespace
@@ -172,6 +182,39 @@ Result<std::int64_t> Runtime::swap(void* remote, std::int64_t value, Width width
 Result<std::int64_t> Runtime::compare_and_swap(void* remote, std::int64_t expected, std::int64_t desired, Width width,
                                                Rank target) {
   return rma_->rmw(rma::RmwOperation::compare_and_swap, remote, desired, expected, width, target);
+}
+
+Status Runtime::update(Operation operation, NumberType type, const void* source, void* remote, std::size_t count,
+                       Rank target) {
+  GRAPNEL_ASSIGN_OR_RETURN(const auto what,
+                           rma::Rma::update_transfer(operation, type, source, nullptr, remote, count, target));
+  return rma_->transfer(what);
+}
+Status Runtime::fetch_and_update(Operation operation, NumberType type, const void* source, void* old_elements,
+                                 void* remote, std::size_t count, Rank target) {
+  GRAPNEL_ASSIGN_OR_RETURN(const auto what, fetching(operation, type, source, old_elements, remote, count, target));
+  return rma_->transfer(what);
+}
+Status Runtime::start_update(Operation operation, NumberType type, const void* source, void* remote, std::size_t count,
+                             Rank target, Handle* handle) {
+  GRAPNEL_ASSIGN_OR_RETURN(const auto what,
+                           rma::Rma::update_transfer(operation, type, source, nullptr, remote, count, target));
+  return rma_->start(what, handle);
+}
+Status Runtime::start_fetch_and_update(Operation operation, NumberType type, const void* source, void* old_elements,
+                                       void* remote, std::size_t count, Rank target, Handle* handle) {
+  GRAPNEL_ASSIGN_OR_RETURN(const auto what, fetching(operation, type, source, old_elements, remote, count, target));
+  return rma_->start(what, handle);
+}
+Status Runtime::compare_and_update(const void* expected, const void* desired, void* old_value, void* remote,
+                                   std::size_t bytes, Rank target) {
+  std::uint64_t from = 0, to = 0;
+  const std::size_t most = std::min(bytes, sizeof from);  // of another width nothing is read
+  std::memcpy(&from, expected, most);
+  std::memcpy(&to, desired, most);
+  GRAPNEL_ASSIGN_OR_RETURN(const auto old_bytes, rma_->compare(remote, from, to, bytes, target));
+  std::memcpy(old_value, &old_bytes, bytes);
+  return {};
 }
 
 Status Runtime::fence(Rank target) { return rma_->fence({&target, 1}); }

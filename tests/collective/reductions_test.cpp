@@ -46,6 +46,11 @@ void check_ordered(NumberType type) {
   EXPECT_EQ(of(Operation::logical_and, 3, 2), T(1));
   EXPECT_EQ(of(Operation::logical_or, 0, 0), T(0));
   EXPECT_EQ(of(Operation::logical_or, 0, 5), T(1));
+  EXPECT_EQ(of(Operation::logical_xor, 3, 5), T(0));
+  EXPECT_EQ(of(Operation::logical_xor, 3, 0), T(1));
+  EXPECT_EQ(of(Operation::replace, 3, 5), T(5));
+  EXPECT_EQ(of(Operation::none, 3, 5), T(3));
+  EXPECT_EQ(reduction(Operation::minimum_with_place, type).status().code(), Code::invalid_argument);
   EXPECT_EQ(of(Operation::least_absolute, 9, 4), T(4));
   if constexpr (std::is_signed_v<T> || std::is_floating_point_v<T>) {
     EXPECT_EQ(of(Operation::least_absolute, -3, 4), T(3));
@@ -84,6 +89,27 @@ void check_complex(NumberType type) {
   EXPECT_EQ(reduction(Operation::maximum, type).status().code(), Code::invalid_argument);
 }
 
+template <typename Value, typename Place>
+void check_pair(NumberType type) {
+  struct Pair {
+    Value value;
+    Place place;
+    bool operator==(const Pair& other) const { return value == other.value && place == other.place; }
+  };
+  const auto pair = [](int value, int place) { return Pair{static_cast<Value>(value), static_cast<Place>(place)}; };
+  const auto of = [type](Operation operation, Pair a, Pair b) { return apply<Pair>(operation, type, a, b); };
+  EXPECT_EQ(of(Operation::minimum_with_place, pair(3, 1), pair(4, 0)), pair(3, 1));
+  EXPECT_EQ(of(Operation::minimum_with_place, pair(4, 1), pair(3, 2)), pair(3, 2));
+  EXPECT_EQ(of(Operation::minimum_with_place, pair(3, 2), pair(3, 1)), pair(3, 1));
+  EXPECT_EQ(of(Operation::maximum_with_place, pair(3, 1), pair(4, 5)), pair(4, 5));
+  EXPECT_EQ(of(Operation::maximum_with_place, pair(4, 1), pair(4, 5)), pair(4, 1));
+  EXPECT_EQ(of(Operation::replace, pair(3, 1), pair(4, 5)), pair(4, 5));
+  EXPECT_EQ(of(Operation::none, pair(3, 1), pair(4, 5)), pair(3, 1));
+  for (const Operation none : {Operation::sum, Operation::minimum, Operation::logical_and, Operation::bit_or}) {
+    EXPECT_EQ(reduction(none, type).status().code(), Code::invalid_argument);
+  }
+}
+
 TEST(Reductions, EveryOperationOnEveryType) {
   check_integer<std::int8_t>(NumberType::int8);
   check_integer<std::uint8_t>(NumberType::uint8);
@@ -98,6 +124,31 @@ TEST(Reductions, EveryOperationOnEveryType) {
   check_floating<long double>(NumberType::long_double);
   check_complex<float>(NumberType::complex64);
   check_complex<double>(NumberType::complex128);
+  check_complex<long double>(NumberType::complex_long_double);
+  check_pair<std::int16_t, std::int32_t>(NumberType::int16_with_place);
+  check_pair<std::int32_t, std::int32_t>(NumberType::int32_with_place);
+  check_pair<std::int64_t, std::int32_t>(NumberType::int64_with_place);
+  check_pair<float, std::int32_t>(NumberType::float32_with_place);
+  check_pair<double, std::int32_t>(NumberType::float64_with_place);
+  check_pair<long double, std::int32_t>(NumberType::long_double_with_place);
+  check_pair<float, float>(NumberType::float32_pair);
+  check_pair<double, double>(NumberType::float64_pair);
+}
+
+TEST(Reductions, LeaveWhatLiesBetweenMembers) {
+  struct Pair {
+    std::int16_t value;
+    std::int32_t place;
+  };
+  for (const Operation operation : {Operation::minimum_with_place, Operation::replace, Operation::none}) {
+    Pair into, from;
+    std::memset(&into, 0x55, sizeof into);
+    std::memset(&from, 0x22, sizeof from);
+    reduction(operation, NumberType::int16_with_place).value().join(&into, &from, 1);
+    unsigned char between;
+    std::memcpy(&between, reinterpret_cast<unsigned char*>(&into) + sizeof into.value, 1);
+    EXPECT_EQ(between, 0x55);
+  }
 }
 
 TEST(Reductions, AreNamed) {

@@ -20,8 +20,6 @@ void message_left(void* context, const Status& outcome) {
   if (!outcome.ok()) operation.fail(outcome);
 }
 
-constexpr std::size_t kLargestElementBytes = 16;
-
 // What the next message takes of a transfer. No small rest behind bulk: it would be an ordinary message, longer than a
 // chunk, for which the server's window need not have room.
 std::size_t cut(std::size_t left, std::size_t most) {
@@ -34,7 +32,7 @@ std::size_t cut(std::size_t left, std::size_t most) {
 
 RemotePath::RemotePath(progress::Client& client, std::size_t chunk_bytes)
     // A chunk never ends inside an element, whatever its type.
-    : client_(client), chunk_bytes_(chunk_bytes / kLargestElementBytes * kLargestElementBytes) {}
+    : client_(client), chunk_bytes_(chunk_bytes / kMostElementBytes * kMostElementBytes) {}
 
 // A chunk of single bytes, as far from each other as may be.
 static_assert((RunWriter::kMostGapBytes + 1) * 64 * base::kKiB <= transport::kMaxWholeBytes);
@@ -146,15 +144,23 @@ Result<std::uint64_t> RemotePath::locate(NodeId node, std::uint64_t address) {
   return static_cast<std::uint64_t>(answer.value);
 }
 
-Status RemotePath::send_get(NodeId node, progress::HandlerId handler, ByteView body, PendingGet* get) {
+Status RemotePath::send_get(NodeId node, progress::HandlerId handler, ByteView body, PendingGet* get,
+                            ByteView operands) {
   progress::OutgoingRequest request;
   request.handler = handler;
   request.body = body;
   request.reply_bytes = get->bytes;
   request.on_reply = {reply_arrived, get};
   if (get->bytes > transport::kMaxPayloadBytes) request.on_reply.place = {get->base, get->bytes};
-  ++get->operation->pending;
-  return client_.send(node, request).status();
+  Operation& operation = *get->operation;  // the answer may arrive, and give `get` back, from within `send`
+  ++operation.pending;
+  if (operands.empty()) return client_.send(node, request).status();
+  request.payload = operands;
+  request.sent = {message_left, &operation};
+  ++operation.pending;
+  const auto sent = client_.send(node, request);
+  if (!sent || *sent == transport::Sent::done) --operation.pending;
+  return sent.status();
 }
 
 void RemotePath::reply_arrived(void* context, const progress::Reply& reply) {

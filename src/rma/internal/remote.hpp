@@ -48,6 +48,15 @@ class RemotePath {
                      std::span<const Piece> pieces, const progress::OnReply& acknowledged);
   Status get_pieces(NodeId node, Operation& operation, std::span<const Piece> pieces);
 
+  // remote_updates.cpp
+  Status update(NodeId node, Operation& operation, const Update& update, std::uint64_t address, ByteView operands,
+                const progress::OnReply& acknowledged);
+  /// `operands` is empty for Operation::none. Chunks end where an answer would cover more than kMostStripesFetched.
+  Status fetch_and_update(NodeId node, Operation& operation, const Update& update, std::size_t element_bytes,
+                          std::uint64_t address, ByteView operands, ByteSpan old_elements);
+  /// Waits for the answer.
+  Result<std::uint64_t> compare(NodeId node, const CompareBody& body);
+
   /// Waits for the answer.
   Result<std::int64_t> rmw(NodeId node, const RmwBody& body);
   /// Where the segment of that node ends that holds the address; 0: none does. Waits for the answer.
@@ -83,7 +92,7 @@ class RemotePath {
                     const progress::OnReply& acknowledged);
   Status send_packed(NodeId node, progress::HandlerId handler, ByteView body, PackedSend* packed,
                      const progress::OnReply& acknowledged);
-  Status send_get(NodeId node, progress::HandlerId handler, ByteView body, PendingGet* get);
+  Status send_get(NodeId node, progress::HandlerId handler, ByteView body, PendingGet* get, ByteView operands = {});
   PackedSend* take_packed(Operation& operation, std::size_t bytes);
   PendingGet* take_get(Operation& operation, std::size_t bytes);
   static void packed_left(void* context, const Status& outcome);

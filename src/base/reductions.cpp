@@ -5,7 +5,9 @@
 #include <array>
 #include <cmath>
 #include <complex>
+#include <cstddef>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <type_traits>
 
@@ -14,8 +16,19 @@
 namespace grapnel {
 namespace {
 
+/// A value and its place, as C lays it out. What lies between and behind the two is no part of it.
+template <typename Value, typename Place>
+struct Placed {
+  Value value;
+  Place place;
+};
+
 template <typename Number>
-inline constexpr bool kIsComplex = !std::is_arithmetic_v<Number>;
+inline constexpr bool kIsPair = false;
+template <typename Value, typename Place>
+inline constexpr bool kIsPair<Placed<Value, Place>> = true;
+template <typename Number>
+inline constexpr bool kIsComplex = !std::is_arithmetic_v<Number> && !kIsPair<Number>;
 
 /// Wraps around where signed overflow would be undefined.
 template <typename Number, typename Apply>
@@ -40,12 +53,21 @@ template <Operation operation, typename Number>
 constexpr bool exists() {
   switch (operation) {
     case Operation::sum:
-    case Operation::product: return true;
+    case Operation::product: return !kIsPair<Number>;
     case Operation::bit_and:
     case Operation::bit_or:
     case Operation::bit_xor: return std::is_integral_v<Number>;
-    default: return !kIsComplex<Number>;
+    case Operation::minimum_with_place:
+    case Operation::maximum_with_place: return kIsPair<Number>;
+    case Operation::replace:
+    case Operation::none: return true;
+    default: return std::is_arithmetic_v<Number>;
   }
+}
+
+template <typename Value, typename Place>
+bool is_earlier(const Placed<Value, Place>& a, const Placed<Value, Place>& b) {
+  return a.value == b.value && a.place < b.place;
 }
 
 template <Operation operation, typename Number>
@@ -61,9 +83,14 @@ Number joined(Number a, Number b) {
   if constexpr (operation == Operation::maximum || operation == Operation::largest_absolute) return a < b ? b : a;
   if constexpr (operation == Operation::logical_and) return static_cast<Number>(a != Number{} && b != Number{});
   if constexpr (operation == Operation::logical_or) return static_cast<Number>(a != Number{} || b != Number{});
+  if constexpr (operation == Operation::logical_xor) return static_cast<Number>((a != Number{}) != (b != Number{}));
   if constexpr (operation == Operation::bit_and) return static_cast<Number>(a & b);
   if constexpr (operation == Operation::bit_or) return static_cast<Number>(a | b);
   if constexpr (operation == Operation::bit_xor) return static_cast<Number>(a ^ b);
+  if constexpr (operation == Operation::minimum_with_place) return b.value < a.value || is_earlier(b, a) ? b : a;
+  if constexpr (operation == Operation::maximum_with_place) return a.value < b.value || is_earlier(b, a) ? b : a;
+  if constexpr (operation == Operation::replace) return b;
+  if constexpr (operation == Operation::none) return a;
 }
 
 template <typename Number>
@@ -73,13 +100,29 @@ Number load(const std::byte* at) {
   return number;
 }
 
+/// Of a long double, without what x86 fills it up with.
+constexpr std::size_t kLongDoubleBytes = std::numeric_limits<long double>::digits == 64 ? 10 : sizeof(long double);
+
+/// What lies between the members of a number, and behind them, stays.
+template <typename Number>
+void store(std::byte* at, const Number& number) {
+  if constexpr (kIsPair<Number>) {
+    store(at + offsetof(Number, value), number.value);
+    store(at + offsetof(Number, place), number.place);
+  } else if constexpr (std::is_same_v<Number, std::complex<long double>>) {
+    store(at, number.real());
+    store(at + sizeof(long double), number.imag());
+  } else {
+    std::memcpy(at, &number, std::is_same_v<Number, long double> ? kLongDoubleBytes : sizeof number);
+  }
+}
+
 template <Operation operation, typename Number>
 void join(void* into, const void* from, std::size_t count) {
   auto* __restrict const a = static_cast<std::byte*>(into);
   const auto* __restrict const b = static_cast<const std::byte*>(from);
   for (std::size_t at = 0; at < count * sizeof(Number); at += sizeof(Number)) {
-    const Number result = joined<operation, Number>(load<Number>(a + at), load<Number>(b + at));
-    std::memcpy(a + at, &result, sizeof result);
+    store(a + at, joined<operation, Number>(load<Number>(a + at), load<Number>(b + at)));
   }
 }
 
@@ -87,18 +130,36 @@ template <typename Number>
 void take_absolutes(void* elements, std::size_t count) {
   auto* const a = static_cast<std::byte*>(elements);
   for (std::size_t at = 0; at < count * sizeof(Number); at += sizeof(Number)) {
-    const Number result = absolute(load<Number>(a + at));
-    std::memcpy(a + at, &result, sizeof result);
+    store(a + at, absolute(load<Number>(a + at)));
   }
 }
 
-constexpr std::array<const char*, kOperations> kOperationNames = {
-    "sum",         "product",    "minimum", "maximum", "least absolute value", "largest absolute value",
-    "logical and", "logical or", "and",     "or",      "exclusive or"};
+constexpr std::array<const char*, kOperations> kOperationNames = {"sum",
+                                                                  "product",
+                                                                  "minimum",
+                                                                  "maximum",
+                                                                  "least absolute value",
+                                                                  "largest absolute value",
+                                                                  "logical and",
+                                                                  "logical or",
+                                                                  "and",
+                                                                  "or",
+                                                                  "exclusive or",
+                                                                  "logical exclusive or",
+                                                                  "minimum with place",
+                                                                  "maximum with place",
+                                                                  "replacement",
+                                                                  "no change"};
 
 template <typename Number>
 std::string type_name() {
+  if constexpr (kIsPair<Number>) {
+    using Value = decltype(Number::value);
+    using Place = decltype(Number::place);
+    return fmt::format("({}, {})", type_name<Value>(), type_name<Place>());
+  }
   if constexpr (std::is_same_v<Number, long double>) return "long double";
+  if constexpr (std::is_same_v<Number, std::complex<long double>>) return "complex long double";
   const char* const kind = kIsComplex<Number>                 ? "complex"
                            : std::is_floating_point_v<Number> ? "float"
                            : std::is_signed_v<Number>         ? "int"
@@ -134,6 +195,11 @@ Reduction of_type(Operation operation) {
     case Operation::bit_and: return make<Operation::bit_and, Number>();
     case Operation::bit_or: return make<Operation::bit_or, Number>();
     case Operation::bit_xor: return make<Operation::bit_xor, Number>();
+    case Operation::logical_xor: return make<Operation::logical_xor, Number>();
+    case Operation::minimum_with_place: return make<Operation::minimum_with_place, Number>();
+    case Operation::maximum_with_place: return make<Operation::maximum_with_place, Number>();
+    case Operation::replace: return make<Operation::replace, Number>();
+    case Operation::none: return make<Operation::none, Number>();
   }
   return {};
 }
@@ -153,6 +219,15 @@ Reduction find(Operation operation, NumberType type) {
     case NumberType::long_double: return of_type<long double>(operation);
     case NumberType::complex64: return of_type<std::complex<float>>(operation);
     case NumberType::complex128: return of_type<std::complex<double>>(operation);
+    case NumberType::complex_long_double: return of_type<std::complex<long double>>(operation);
+    case NumberType::int16_with_place: return of_type<Placed<std::int16_t, std::int32_t>>(operation);
+    case NumberType::int32_with_place: return of_type<Placed<std::int32_t, std::int32_t>>(operation);
+    case NumberType::int64_with_place: return of_type<Placed<std::int64_t, std::int32_t>>(operation);
+    case NumberType::float32_with_place: return of_type<Placed<float, std::int32_t>>(operation);
+    case NumberType::float64_with_place: return of_type<Placed<double, std::int32_t>>(operation);
+    case NumberType::long_double_with_place: return of_type<Placed<long double, std::int32_t>>(operation);
+    case NumberType::float32_pair: return of_type<Placed<float, float>>(operation);
+    case NumberType::float64_pair: return of_type<Placed<double, double>>(operation);
   }
   return {};
 }

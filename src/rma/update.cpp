@@ -1,0 +1,87 @@
+// Updates: an operation on each element of the target, with or without the old elements; and the compare.
+//
+//   update            remote[i] = remote[i] ∘ source[i]                     completes as an accumulate
+//   fetching update   the same, and the old elements come back               completes as a get
+//   compare           one value of 1 to 8 bytes, replaced where it is as expected; the old value comes back
+//
+// All of them, and accumulates, exclude each other by stripes, whatever their types: atomic for each element. The
+// processor's atomics (`rmw`) know nothing of stripes.
+// Cost: same node: the stripe (20 ns), the copy and the operation. Other node: ⌈bytes/chunk⌉ messages; one round trip
+// where the old elements come back.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "rma/internal/updating.hpp"
+#include "rma/rma.hpp"
+
+namespace grapnel::rma {
+
+Result<Rma::UpdateTransfer> Rma::update_transfer(grapnel::Operation operation, NumberType number, const void* source,
+                                                 void* old_elements, void* remote, std::size_t count, Rank target) {
+  UpdateTransfer what;
+  what.update = {operation, number};
+  GRAPNEL_ASSIGN_OR_RETURN(what.kernel, kernel_of(what.update));
+  if (count > SIZE_MAX / what.kernel.element_bytes) {
+    return Status(Code::invalid_argument, fmt::format("update: {} elements do not fit into any memory", count));
+  }
+  what.bytes = count * what.kernel.element_bytes;
+  if (source == nullptr && what.bytes > 0 && operation != grapnel::Operation::none) {
+    return Status(Code::invalid_argument, fmt::format("update: no operands were given for {}", what.kernel.name));
+  }
+  what.local = const_cast<void*>(operation == grapnel::Operation::none ? nullptr : source);
+  what.old_elements = old_elements;
+  what.remote = remote;
+  what.target = target;
+  return what;
+}
+
+Result<Rma::Route> Rma::route(const UpdateTransfer& what) const {
+  // Without operands and answer there is nothing to do.
+  const bool changes = what.update.operation != grapnel::Operation::none || what.old_elements != nullptr;
+  GRAPNEL_ASSIGN_OR_RETURN(const auto way, route(what.remote, what.bytes, what.target, "update"));
+  return changes ? way : Route::nothing;
+}
+
+Status Rma::by_shared_memory(const UpdateTransfer& what) {
+  count_shared(what.kind, what.bytes);
+  StripeHolder holder(waiting_, stripes_, stripes_.rank_mark());
+  return update_waiting(holder, what.update, what.kernel, static_cast<std::byte*>(what.remote),
+                        static_cast<const std::byte*>(what.local), static_cast<std::byte*>(what.old_elements),
+                        what.bytes);
+}
+
+Status Rma::by_wire(const UpdateTransfer& what, Operation& operation) {
+  const NodeId node = node_of(what.target);
+  const auto address = reinterpret_cast<std::uint64_t>(what.remote);
+  GRAPNEL_TRY(before_messages(node));
+  const ByteView operands(static_cast<const std::byte*>(what.local), what.local != nullptr ? what.bytes : 0);
+  if (what.old_elements == nullptr) {
+    return remote_->update(node, operation, what.update, address, operands, acknowledgement(node));
+  }
+  return remote_->fetch_and_update(node, operation, what.update, what.kernel.element_bytes, address, operands,
+                                   {static_cast<std::byte*>(what.old_elements), what.bytes});
+}
+
+Result<std::uint64_t> Rma::compare(void* remote, std::uint64_t expected, std::uint64_t desired, std::size_t bytes,
+                                   Rank target) {
+  if (!is_compared_width(bytes)) {
+    return Status(Code::invalid_argument, fmt::format("compare: {} bytes; it takes 1, 2, 4 or 8", bytes));
+  }
+  GRAPNEL_ASSIGN_OR_RETURN(const auto way, route(remote, bytes, target, "compare"));
+  if (way == Route::shared) {
+    count_shared(OperationKind::update, bytes);
+    StripeHolder holder(waiting_, stripes_, stripes_.rank_mark());
+    auto* const place = static_cast<std::byte*>(remote);
+    GRAPNEL_TRY(holder.hold(place, bytes));
+    return compare_held(place, bytes, expected, desired);
+  }
+  progress::Client::Guard guard(*client_);
+  GRAPNEL_TRY(before_messages(node_of(target)));
+  const std::uint64_t before = client_->messages();
+  const CompareBody body{{reinterpret_cast<std::uint64_t>(remote), bytes}, expected, desired};
+  auto old_value = remote_->compare(node_of(target), body);
+  count_wire(OperationKind::update, bytes, before);
+  return old_value;
+}
+
+}  // namespace grapnel::rma
