@@ -85,12 +85,20 @@ bool is_complete(const std::vector<Interval>& intervals, std::uint64_t known, st
   return numbers.size() == latest - known;
 }
 
+// Pages that the intervals after `known` name.
+std::uint64_t pages_since(const std::vector<Interval>& intervals, std::uint64_t known) {
+  std::uint64_t pages = 0;
+  for (const Interval& interval : intervals) pages += interval.number > known ? pages_of(interval) : 0;
+  return pages;
+}
+
 }  // namespace
 
 Status Heap::take_news(std::vector<News> news) {
   std::vector<News> asked;
   for (News& one : news) {
     if (is_complete(one.intervals, log_.known(one.node), one.latest)) {
+      counts_.notices_received.add(pages_since(one.intervals, log_.known(one.node)));
       GRAPNEL_TRY(log_.apply(one.node, one.intervals, one.latest));
     } else {
       asked.push_back(std::move(one));
@@ -98,6 +106,7 @@ Status Heap::take_news(std::vector<News> news) {
   }
   if (asked.empty()) return {};
   GRAPNEL_TRY(ask_for_notices(asked));
+  for (const News& one : asked) counts_.notices_received.add(pages_since(one.intervals, log_.known(one.node)));
   for (const News& one : asked) GRAPNEL_TRY(log_.apply(one.node, one.intervals, one.latest));
   return {};
 }

@@ -33,7 +33,9 @@ void Heap::give_up(std::size_t page, const Status& why) {
 }
 
 void Heap::resolve(std::size_t page, bool writes) {
+  const Stopwatch watch(core_.host, counts_.trap);
   counts_.faults.add(1);
+  if (writes) counts_.write_faults.add(1);
   if (writes && trap_->take_write(page)) return;
   const Status made = make_accessible(page, writes);
   if (!made.ok()) give_up(page, made);
@@ -60,6 +62,7 @@ Status Heap::make_accessible(std::size_t page, bool writes) {
 // that log.
 Status Heap::map_home_page(std::size_t page, bool writes) {
   GRAPNEL_TRY(memory_.use_page(page));
+  const Stopwatch watch(core_.host, counts_.map);
   const base::MutexLock lock(mapping_);
   const bool tracked = memory_.words(page).is_tracked();
   GRAPNEL_TRY(trap_->map({page, 1}, tracked && !writes && !mapped_.has(page)));
@@ -69,6 +72,7 @@ Status Heap::map_home_page(std::size_t page, bool writes) {
 }
 
 Result<bool> Heap::map_valid_page(std::size_t page, bool writes) {
+  const Stopwatch watch(core_.host, counts_.map);
   const base::MutexLock lock(mapping_);
   if (!memory_.words(page).is_valid()) return false;
   // A write would be noticed once more: it counts as written from the start. So does a page that was mapped: the kernel

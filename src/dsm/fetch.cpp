@@ -32,6 +32,7 @@ struct Heap::Fetch {
     self.refused =
         reply.code != progress::ReplyCode::answer || reply.payload.size() != self.body.count * os::kPageBytes;
     if (self.refused) return;
+    const Stopwatch watch(self.heap->core_.host, self.heap->counts_.merge);
     for (std::size_t i = 0; i < self.body.count; ++i) self.take(i, reply.payload.data() + i * os::kPageBytes);
   }
   void take(std::size_t i, const std::byte* content) const {
@@ -40,6 +41,7 @@ struct Heap::Fetch {
     if (words.is_absent()) {
       fill(heap->memory_.page(page), heap->memory_.twin(page), content);
     } else {
+      if (differs(heap->memory_.page(page), heap->memory_.twin(page))) heap->counts_.merges_with_writes.add(1);
       merge(heap->memory_.page(page), heap->memory_.twin(page), content);
     }
     const std::uint64_t told =
@@ -102,6 +104,7 @@ Status Heap::find_home(std::size_t page) {
   } else {
     const HomesBody body{page};
     counts_.home_questions.add(1);
+    const Stopwatch watch(core_.host, counts_.lookup);
     GRAPNEL_TRY(ask(keeper, Call::homes, base::bytes_of(body), 0, homes));
   }
   if (homes->refused || homes->reply.homes[page % kHomesTold] == 0) {
@@ -178,6 +181,7 @@ Status Heap::fetch_taken(const std::vector<std::size_t>& pages) {
   const std::size_t home = memory_.words(pages[0]).home.load(std::memory_order_relaxed) - 1;
   counts_.fetches.add(1);
   counts_.fetched_pages.add(pages.size());
+  const Stopwatch watch(core_.host, counts_.fetch);
   GRAPNEL_TRY(ask(home, Call::fetch, base::bytes_of(fetch->body), pages.size() * os::kPageBytes, fetch));
   if (fetch->refused) disbelieve(fmt::format("node {} does not answer with page {}", home, pages[0]));
   return {};

@@ -89,22 +89,4 @@ void Heap::close() {
   software_ = nullptr;
 }
 
-SharedHeapCounts Heap::counts() const {
-  const Counts& c = counts_;
-  return {c.faults.value(),
-          c.fetches.value(),
-          c.fetched_pages.value(),
-          c.home_questions.value(),
-          c.notice_questions.value(),
-          c.mapped_ahead.value(),
-          c.written_pages.value(),
-          c.diffs.value(),
-          c.diff_messages.value(),
-          c.diff_bytes.value(),
-          c.intervals.value(),
-          c.unmapped_pages.value(),
-          c.locks.value(),
-          c.barriers.value()};
-}
-
 }  // namespace grapnel::dsm

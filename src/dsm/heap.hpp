@@ -18,9 +18,9 @@
 #include <memory>
 #include <vector>
 
-#include "base/count.hpp"
 #include "base/mutex.hpp"
 #include "core/core.hpp"
+#include "dsm/counts.hpp"
 #include "dsm/directory.hpp"
 #include "dsm/heap_memory.hpp"
 #include "dsm/messages.hpp"
@@ -79,16 +79,11 @@ class Heap {
   void load(const void* address, void* value, std::size_t bytes);
   void store(void* address, const void* value, std::size_t bytes);
 
-  SharedHeapCounts counts() const;
+  SharedHeapCounts counts() const { return counts_.values(); }
   /// Before the client ends: no access may fault any more.
   void close();
 
  private:
-  struct Counts {
-    base::Count faults, fetches, fetched_pages, home_questions, notice_questions, mapped_ahead, written_pages, diffs,
-        diff_messages, diff_bytes, intervals, unmapped_pages, locks, barriers;
-  };
-
   bool one_node() const { return core_.client == nullptr; }
   std::uint32_t my_home() const { return static_cast<std::uint32_t>(me_ + 1); }
   progress::HandlerId handler(Call call) const { return handler_of(parts_.first_handler, call); }

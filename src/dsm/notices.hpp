@@ -29,6 +29,12 @@ struct Interval {
   std::vector<os::Pages> runs;
 };
 
+inline std::size_t pages_of(const Interval& interval) {
+  std::size_t pages = 0;
+  for (const os::Pages& run : interval.runs) pages += run.count;
+  return pages;
+}
+
 /// By node: how many of its intervals are known.
 using Clock = std::vector<std::uint64_t>;
 

@@ -91,6 +91,7 @@ Status Heap::release_writes() {
   }
   if (interval.number == 0) return {};
   counts_.intervals.add(1);
+  counts_.notices_sent.add(pages_of(interval));
   // More than a barrier carries is asked for at this node.
   runs_since_barrier_ += interval.runs.size();
   if (runs_since_barrier_ > kMostRunsKept) {
@@ -122,7 +123,10 @@ void Heap::collect_written(std::vector<std::size_t>& cached, std::vector<std::si
   std::vector<std::size_t> written;
   {
     const base::MutexLock lock(mapping_);
-    must(trap_->collect(runs_of(watched_.pages()), written));
+    const std::vector<std::size_t> watched = watched_.pages();
+    counts_.scans.add(1);
+    counts_.scanned_pages.add(watched.size());
+    must(trap_->collect(runs_of(watched), written));
   }
   const std::vector<std::size_t> carried = carry_.pages();
   written.insert(written.end(), carried.begin(), carried.end());
@@ -138,6 +142,7 @@ void Heap::collect_written(std::vector<std::size_t>& cached, std::vector<std::si
 
 Status Heap::flush(const std::vector<std::size_t>& cached, Taken& taken) {
   if (cached.empty()) return {};
+  const Stopwatch watch(core_.host, counts_.release);
   auto flush = std::make_unique<Flush>(memory_.node_count());
   Status flushed;
   for (const std::size_t page : cached) {
@@ -153,6 +158,7 @@ Status Heap::flush(const std::vector<std::size_t>& cached, Taken& taken) {
   if (planted(Bug::fetch_beside_flush)) taken.give_back();
   const bool waits = flushed.ok() && flush->pending > 0 && !planted(Bug::published_before_applied);
   if (waits) {
+    const Stopwatch waiting(core_.host, counts_.acknowledgement);
     const progress::Client::Guard guard(*core_.client);
     flushed = core_.client->wait_until([&] { return flush->pending == 0; });
   }
@@ -175,6 +181,7 @@ Status Heap::add_diff(Flush& flush, std::size_t page) {
   const std::size_t bytes =
       make_diff(memory_.page(page), memory_.twin(page), message.data() + before + sizeof(DiffHeader));
   if (bytes == 0) {
+    counts_.empty_diffs.add(1);
     message.resize(before);
     return {};
   }

@@ -131,4 +131,8 @@ void SharedHeaps::append_counts(std::vector<OperationCount>& rows) const {
   rows.push_back({"heap question", 0, 0, questions, 0, questions});
 }
 
+Result<std::string> SharedHeaps::report(const core::Gather& gather) {
+  return heap_ ? table_of_counts(heap_->counts(), gather) : std::string();
+}
+
 }  // namespace grapnel::dsm

@@ -28,6 +28,7 @@ class SharedHeaps final : public core::Service {
     if (heap_) heap_->close();
   }
   void append_counts(std::vector<OperationCount>& rows) const override;
+  Result<std::string> report(const core::Gather& gather) override;
 
  private:
   Result<SharedHeapOptions> agree_on_options(SharedHeapOptions options);

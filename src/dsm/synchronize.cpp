@@ -43,6 +43,7 @@ Status Heap::lock(int number) {
   GRAPNEL_TRY(check_lock(number));
   counts_.locks.add(1);
   if (one_node()) return parts_.locks->acquire(lock_index(number), lock_home(number));
+  const Stopwatch watch(core_.host, counts_.lock);
   Bytes payload;
   GRAPNEL_TRY(parts_.locks->acquire(lock_index(number), lock_home(number), {}, &payload));
   return acquire_with(number, payload);
@@ -54,19 +55,23 @@ Result<bool> Heap::try_lock(int number) {
   GRAPNEL_ASSIGN_OR_RETURN(const bool got, parts_.locks->attempt(lock_index(number), lock_home(number), {}, &payload));
   if (!got) return false;
   counts_.locks.add(1);
-  if (!one_node()) GRAPNEL_TRY(acquire_with(number, payload));
+  if (one_node()) return true;
+  const Stopwatch watch(core_.host, counts_.lock);
+  GRAPNEL_TRY(acquire_with(number, payload));
   return true;
 }
 
 Status Heap::unlock(int number) {
   GRAPNEL_TRY(check_lock(number));
   if (one_node()) return parts_.locks->release(lock_index(number), lock_home(number));
+  const Stopwatch watch(core_.host, counts_.lock);
   GRAPNEL_TRY(release_writes());
   return parts_.locks->release(lock_index(number), lock_home(number), false, grant());
 }
 
 Status Heap::barrier(int number) {
   counts_.barriers.add(1);
+  const Stopwatch watch(core_.host, counts_.barrier);
   NodeNews news;
   if (!one_node()) {
     GRAPNEL_TRY(release_writes());

@@ -25,6 +25,7 @@ struct Range {
 std::array<Range, kMostFaultRanges> ranges;
 std::atomic<pid_t> owner{0};
 struct sigaction earlier_segv, earlier_bus;
+std::atomic<std::uint64_t> passed_on{0};
 
 #if defined(__x86_64__)
 greg_t error_code(const void* machine) { return static_cast<const ucontext_t*>(machine)->uc_mcontext.gregs[REG_ERR]; }
@@ -76,6 +77,7 @@ void on_fault(int number, siginfo_t* info, void* machine) {
     errno = kept;
     return;
   }
+  passed_on.fetch_add(1, std::memory_order_relaxed);
   pass_on(number, info, machine);
   errno = kept;
 }
@@ -119,5 +121,7 @@ void remove_fault_range(std::uintptr_t begin) {
     if (range.begin.load(std::memory_order_relaxed) == begin) range.begin.store(0, std::memory_order_release);
   }
 }
+
+std::uint64_t faults_passed_on() { return passed_on.load(std::memory_order_relaxed); }
 
 }  // namespace grapnel::os

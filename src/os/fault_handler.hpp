@@ -32,4 +32,7 @@ Status add_fault_range(std::uintptr_t begin, std::size_t bytes, FaultFunction fu
 /// No thread is in the range any more.
 void remove_fault_range(std::uintptr_t begin);
 
+/// How many faults of this process were left to the handler that was there before. Any thread.
+std::uint64_t faults_passed_on();
+
 }  // namespace grapnel::os
