@@ -15,12 +15,12 @@ struct SharedHeapOptions {
 
 /// Where one rank's time in the heap went, ns. In a job of one node: in its barriers alone.
 struct SharedHeapTimes {
-  std::uint64_t trap_ns = 0;    ///< in faults, with the next four (which `touch` has, too)
-  std::uint64_t lookup_ns = 0;  ///< asking the directory for homes
-  std::uint64_t wire_ns = 0;    ///< waiting for pages
-  std::uint64_t merge_ns = 0;   ///< putting them into the node's copies
-  std::uint64_t map_ns = 0;     ///< mapping pages
-  std::uint64_t flush_ns = 0;   ///< making and sending diffs
+  std::uint64_t trap_ns = 0;             ///< in faults, with the next four (which `touch` has, too)
+  std::uint64_t lookup_ns = 0;           ///< asking the directory for homes
+  std::uint64_t wire_ns = 0;             ///< waiting for pages
+  std::uint64_t merge_ns = 0;            ///< putting them into the node's copies
+  std::uint64_t map_ns = 0;              ///< mapping pages
+  std::uint64_t flush_ns = 0;            ///< making and sending diffs
   std::uint64_t acknowledgement_ns = 0;  ///< waiting for their homes
   std::uint64_t lock_ns = 0;             ///< in locks taken and given back, with their diffs
   std::uint64_t barrier_ns = 0;          ///< in barriers, with their diffs

@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <type_traits>
 
 #include "grapnel/export.hpp"
@@ -50,8 +51,9 @@ class GRAPNEL_API SharedHeap {
   /// Memory, at the same address in all ranks; zero where it was never used. 4,096 bytes and more begin at a page;
   /// smaller blocks of two ranks share no page until one frees what the other allocated. One rank calls. Errors:
   /// invalid_argument (0 bytes), no_memory, peer_dead. Cost: a round trip to node 0 for whole pages; small blocks come
-  /// from 64 KiB of the rank's own.
-  Result<void*> allocate(std::size_t bytes);
+  /// from 64 KiB of the rank's own. `name`: how GRAPNEL_DSM_REPORT calls the block, at most 64 bytes of it.
+  /// `return_address`: of the call that it names, for libraries that allocate for their callers; null: of this call.
+  Result<void*> allocate(std::size_t bytes, std::string_view name = {}, const void* return_address = nullptr);
   /// By any rank, once. No rank may use the block any more. Errors: invalid_argument (no block begins there),
   /// peer_dead.
   Status free(void* address);

@@ -1,4 +1,4 @@
-// The kinds of variables of a SettingsGroup (config.hpp): integers, choices, flags.
+// The kinds of variables of a SettingsGroup (config.hpp): integers, choices, flags, texts.
 //
 // Each function takes the name, the meaning, what the variable takes (both as `grapnel info` prints them), and the
 // member of the layer's structure. The unit of a number follows from the last word of the name (quantity.hpp).
@@ -57,6 +57,20 @@ Variable choice(const char* name, const char* meaning, const char* takes, Value 
               if (std::any_cast<const Values&>(values).*member == option.value) return std::string(option.text);
             }
             return std::string("?");
+          }};
+}
+
+/// Any text but an empty one; none is shown as "-".
+template <typename Values>
+Variable text(const char* name, const char* meaning, const char* takes, std::string Values::*member) {
+  return {name, meaning, takes,
+          [=](std::any& values, std::string_view given) {
+            std::any_cast<Values&>(values).*member = given;
+            return !given.empty();
+          },
+          [=](const std::any& values) {
+            const std::string& value = std::any_cast<const Values&>(values).*member;
+            return value.empty() ? std::string("-") : value;
           }};
 }
 

@@ -58,7 +58,15 @@ Result<std::byte*> Heap::allocate_pages(MemoryWish wish, std::size_t pages) {
   return reinterpret_cast<std::byte*>(base() + page * os::kPageBytes);
 }
 
-Result<void*> Heap::allocate(std::size_t bytes) {
+Result<void*> Heap::allocate(std::size_t bytes, std::string_view name, const void* return_address) {
+  GRAPNEL_ASSIGN_OR_RETURN(void* const block, allocate_block(bytes));
+  if (report_ != nullptr) {
+    report_->add_block(reinterpret_cast<std::uintptr_t>(block) - base(), bytes, name, return_address);
+  }
+  return block;
+}
+
+Result<void*> Heap::allocate_block(std::size_t bytes) {
   if (bytes == 0) return Status(Code::invalid_argument, "allocate: 0 bytes of the shared heap");
   if (bytes > SmallBlocks::kMostBytes) {
     const std::size_t pages = bytes / os::kPageBytes + (bytes % os::kPageBytes != 0 ? 1 : 0);

@@ -83,10 +83,14 @@ SharedHeapCounts Counts::values() const {
   values.unmapped_pages = unmapped_pages.value();
   values.locks = locks.value();
   values.barriers = barriers.value();
-  values.times = {trap.value(),  lookup.value(),
-                  without(fetch, merge), merge.value(),
-                  map.value(),   without(release, acknowledgement),
-                  acknowledgement.value(), lock.value(),
+  values.times = {trap.value(),
+                  lookup.value(),
+                  without(fetch, merge),
+                  merge.value(),
+                  map.value(),
+                  without(release, acknowledgement),
+                  acknowledgement.value(),
+                  lock.value(),
                   barrier.value()};
   return values;
 }

@@ -181,6 +181,7 @@ Status Heap::fetch_taken(const std::vector<std::size_t>& pages) {
   const std::size_t home = memory_.words(pages[0]).home.load(std::memory_order_relaxed) - 1;
   counts_.fetches.add(1);
   counts_.fetched_pages.add(pages.size());
+  if (report_ != nullptr) report_->add_fetch(pages);
   const Stopwatch watch(core_.host, counts_.fetch);
   GRAPNEL_TRY(ask(home, Call::fetch, base::bytes_of(fetch->body), pages.size() * os::kPageBytes, fetch));
   if (fetch->refused) disbelieve(fmt::format("node {} does not answer with page {}", home, pages[0]));

@@ -81,8 +81,8 @@ void Handlers::add(progress::HandlerTable& table, progress::HandlerId first, Cal
                                       }});
 }
 
-void Handlers::open(const HeapMemory& memory, HomeChoice homes) {
-  served_ = std::make_unique<Served>(core_, memory, homes);
+void Handlers::open(const HeapMemory& memory, HomeChoice homes, bool reports) {
+  served_ = std::make_unique<Served>(core_, memory, homes, reports);
   open_.store(served_.get(), std::memory_order_release);  // pairs with the handlers' look
 }
 
@@ -94,6 +94,7 @@ Outcome Handlers::fetch(Served& heap, Request& request) {
   for (std::size_t i = 0; i < body.count; ++i) {
     if (!may_be_here(heap, body.pages[i])) return Outcome::refused;
   }
+  if (heap.twins && !begin_twins(heap, body)) return Outcome::retry;
   const auto mark = [&] {
     for (std::size_t i = 0; i < body.count; ++i) heap.log.count_serve(body.pages[i]);
   };
@@ -112,6 +113,27 @@ Outcome Handlers::fetch(Served& heap, Request& request) {
   }
   answer_with(request, {}, std::move(pages));
   return Outcome::done;
+}
+
+// False: a rank is at one of them.
+bool Handlers::begin_twins(Served& heap, const FetchBody& body) {
+  for (std::size_t i = 0; i < body.count; ++i) {
+    const auto begun = heap.twins->try_begin(body.pages[i]);
+    if (!begun) core_.launch.abort(1, begun.status().to_string());
+    if (!*begun) return false;
+  }
+  return true;
+}
+
+// False: a rank is at the page, which it is for a report only.
+bool Handlers::apply(Served& heap, std::size_t page, ByteView diff) {
+  if (!heap.twins) {
+    apply_diff(heap.memory.page(page), diff);
+    return true;
+  }
+  const auto applied = heap.twins->try_apply(page, diff);
+  if (!applied) core_.launch.abort(1, applied.status().to_string());
+  return *applied;
 }
 
 // Where no rank here has asked for the home yet, the sender knows it from the directory.
@@ -141,7 +163,7 @@ progress::Outcome Handlers::diffs(Served& heap, progress::Request& request) {
     const auto used = heap.memory.try_use_page(header.page);
     if (!used) core_.launch.abort(1, used.status().to_string());
     if (!*used) return Outcome::retry;
-    apply_diff(heap.memory.page(header.page), diff);
+    if (!apply(heap, header.page, diff)) return Outcome::retry;
     request.resume = request.payload.size() - in.rest().size();
   }
   return Outcome::done;

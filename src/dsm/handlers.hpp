@@ -9,10 +9,12 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 
 #include "core/core.hpp"
 #include "dsm/directory.hpp"
 #include "dsm/heap_memory.hpp"
+#include "dsm/home_twins.hpp"
 #include "dsm/messages.hpp"
 #include "dsm/node_log.hpp"
 #include "dsm/page_allocator.hpp"
@@ -25,17 +27,21 @@ class Handlers {
   Handlers(core::Core& core, progress::HandlerId first);
 
   /// From now on there is a heap: before any rank sends a request about it.
-  void open(const HeapMemory& memory, HomeChoice homes);
+  /// `reports`: for a report, home pages have twins.
+  void open(const HeapMemory& memory, HomeChoice homes, bool reports);
 
  private:
   /// What the handlers work on.
   struct Served {
-    Served(core::Core& core, const HeapMemory& heap, HomeChoice homes)
-        : memory(heap), log(core.launch, core.host, memory), directory(memory, homes), allocator(memory) {}
+    Served(core::Core& core, const HeapMemory& heap, HomeChoice homes, bool reports)
+        : memory(heap), log(core.launch, core.host, memory), directory(memory, homes), allocator(memory) {
+      if (reports) twins.emplace(heap, core.host);
+    }
     HeapMemory memory;
     NodeLog log;
     Directory directory;
     PageAllocator allocator;
+    std::optional<HomeTwins> twins;
   };
 
   void add(progress::HandlerTable& table, progress::HandlerId first, Call call, const char* name,
@@ -44,6 +50,8 @@ class Handlers {
   progress::Outcome fetch(Served& heap, progress::Request& request);
   progress::Outcome diffs(Served& heap, progress::Request& request);
   bool may_be_here(const Served& heap, std::size_t page) const;
+  bool begin_twins(Served& heap, const FetchBody& body);
+  bool apply(Served& heap, std::size_t page, ByteView diff);
   bool are_diffs(const Served& heap, ByteView records) const;
 
   core::Core& core_;

@@ -19,6 +19,7 @@ Heap::Heap(core::Core& core, sync::Barriers& barriers, HeapParts parts)
       barriers_(barriers),
       parts_(std::move(parts)),
       memory_(parts_.memory),
+      report_(parts_.report.get()),
       log_(core.launch, core.host, memory_),
       directory_(memory_, core.config.get<Settings>().homes),
       allocator_(memory_),

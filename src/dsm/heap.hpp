@@ -27,6 +27,7 @@
 #include "dsm/node_log.hpp"
 #include "dsm/page_allocator.hpp"
 #include "dsm/page_set.hpp"
+#include "dsm/report.hpp"
 #include "dsm/settings.hpp"
 #include "dsm/small_blocks.hpp"
 #include "grapnel/heap_options.hpp"
@@ -47,6 +48,7 @@ struct HeapParts {
   std::uint32_t lock_count = 0;
   std::uint32_t combine = 0;  ///< of barriers
   progress::HandlerId first_handler = 0;
+  std::shared_ptr<Report> report;  ///< null: none is wanted
 };
 
 class Heap {
@@ -64,7 +66,8 @@ class Heap {
   std::uint32_t lock_count() const { return parts_.lock_count; }
 
   // allocate.cpp
-  Result<void*> allocate(std::size_t bytes);
+  /// `name`, `return_address`: of the block and of the call, for the report.
+  Result<void*> allocate(std::size_t bytes, std::string_view name = {}, const void* return_address = nullptr);
   Status free(void* address);
 
   // synchronize.cpp
@@ -152,6 +155,7 @@ class Heap {
 
   // allocate.cpp
   Result<std::int64_t> ask_for_pages(const MemoryBody& body);
+  Result<void*> allocate_block(std::size_t bytes);
   Result<std::byte*> allocate_pages(MemoryWish wish, std::size_t pages);
   Status use_pages(std::size_t first, std::size_t pages);
 
@@ -159,6 +163,7 @@ class Heap {
   sync::Barriers& barriers_;
   HeapParts parts_;
   HeapMemory& memory_;
+  Report* const report_;
   NodeLog log_;
   Directory directory_;
   PageAllocator allocator_;

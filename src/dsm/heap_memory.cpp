@@ -105,12 +105,12 @@ Status HeapMemory::take(os::Word& extent, std::byte* begin) {
   return {};
 }
 
-Result<bool> HeapMemory::try_use_page(std::size_t number) {
-  os::Word& extent = extents_[number / kPagesPerExtent];
+Result<bool> HeapMemory::try_use(os::Word* extents, std::byte* memory, std::size_t number) {
+  os::Word& extent = extents[number / kPagesPerExtent];
   if (extent.load(std::memory_order_acquire) == kTaken) return true;
   std::uint32_t untouched = kUntouched;
   if (!extent.compare_exchange_strong(untouched, kBegun)) return untouched == kTaken;
-  GRAPNEL_TRY(take(extent, pages_ + number / kPagesPerExtent * kExtentBytes));
+  GRAPNEL_TRY(take(extent, memory + number / kPagesPerExtent * kExtentBytes));
   return true;
 }
 

@@ -108,8 +108,9 @@ class HeapMemory {
   bool is_used(std::size_t number) const {
     return extents_[number / kPagesPerExtent].load(std::memory_order_acquire) == kTaken;
   }
-  /// The same as `use_page` for the server: false where a rank is at it.
-  Result<bool> try_use_page(std::size_t number);
+  /// The same for the server: false where a rank is at it. Errors: no_memory.
+  Result<bool> try_use_page(std::size_t number) { return try_use(extents_, pages_, number); }
+  Result<bool> try_use_twin(std::size_t number) { return try_use(extents_ + extent_count(), twins_, number); }
 
   /// Where the pages lie in the node's file, for the program's mapping.
   std::pair<int, std::uint64_t> place_in_file() const { return segments_->place_in_file(pages_); }
@@ -118,6 +119,7 @@ class HeapMemory {
   static constexpr std::uint32_t kUntouched = 0, kBegun = 1, kTaken = 2;
   std::size_t extent_count() const { return page_count_ / kPagesPerExtent; }
   Status use(os::Word* extents, std::byte* memory, std::size_t number);
+  Result<bool> try_use(os::Word* extents, std::byte* memory, std::size_t number);
   Status take(os::Word& extent, std::byte* begin);
   std::uintptr_t lay_out(std::uintptr_t words);
 

@@ -73,6 +73,7 @@ Status Heap::release_writes() {
   std::vector<std::size_t> cached, at_home, untracked;
   collect_written(cached, at_home);
   if (cached.empty() && at_home.empty()) return {};
+  if (report_ != nullptr) GRAPNEL_TRY(report_->add_home_writes(at_home));
   // Until the interval is there: what another rank of the node wrote to these pages left with this flush, too, and that
   // one must not release before it is named.
   Taken taken(*this);
@@ -188,6 +189,7 @@ Status Heap::add_diff(Flush& flush, std::size_t page) {
   const DiffHeader header{static_cast<std::uint32_t>(page), static_cast<std::uint32_t>(bytes)};
   std::memcpy(message.data() + before, &header, sizeof header);
   message.resize(before + sizeof header + bytes);
+  if (report_ != nullptr) report_->add_diff(page, ByteView(message).subspan(before + sizeof header));
   counts_.diffs.add(1);
   counts_.diff_bytes.add(bytes);
   return {};

@@ -25,6 +25,8 @@ const base::SettingsGroup& Settings::group() {
                                            "1..16", &Settings::read_ahead, 1, 16)),
           alike_in_all_ranks(base::integer("GRAPNEL_DSM_LOCKS", "locks of the shared heap", "1..1048576",
                                            &Settings::locks, 1, 1048576)),
+          base::text("GRAPNEL_DSM_REPORT", "where rank 0 writes which nodes share which pages of the shared heap",
+                     "a file's name", &Settings::report),
       }};
   return settings;
 }

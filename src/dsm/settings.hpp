@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "base/config.hpp"
 #include "base/units.hpp"
@@ -18,6 +19,7 @@ struct Settings {
   std::uint64_t heap_bytes = base::kGiB;
   std::uint32_t read_ahead = 16;  ///< pages that one fetch brings at most
   std::uint32_t locks = 4096;
+  std::string report;  ///< file; empty: none
 
   static const base::SettingsGroup& group();
 };

@@ -85,7 +85,10 @@ Result<std::shared_ptr<Heap>> SharedHeaps::open(const SharedHeapOptions& asked) 
   HeapParts parts;
   parts.memory = memory;
   parts.first_handler = first_handler_;
-  Status made = make_parts(parts, options.locks);
+  auto report = Report::open(core_, memory, core_.config.get<Settings>().report);
+  Status made = report.status();
+  if (made.ok()) parts.report = *std::move(report);
+  if (made.ok()) made = make_parts(parts, options.locks);
   std::shared_ptr<Heap> heap;
   if (made.ok()) {
     heap = std::make_shared<Heap>(core_, core_.service<sync::Barriers>(), parts);
@@ -97,11 +100,12 @@ Result<std::shared_ptr<Heap>> SharedHeaps::open(const SharedHeapOptions& asked) 
     GRAPNEL_TRY(memory.free(core_));
     return made;
   }
-  if (core_.server != nullptr) handlers_.open(memory, core_.config.get<Settings>().homes);
+  if (core_.server != nullptr) handlers_.open(memory, core_.config.get<Settings>().homes, parts.report != nullptr);
   core_.service<rma::RmaService>().rma().keep_out(heap->base(), heap->base() + heap->bytes());
   // Every server knows the heap before any rank goes on.
   GRAPNEL_TRY(exchange::meet(core_.exchange, core_.world));
   heap_ = std::move(heap);
+  report_ = parts.report;
   return heap_;
 }
 
@@ -122,6 +126,8 @@ Status SharedHeaps::make_parts(HeapParts& parts, int locks) {
   GRAPNEL_ASSIGN_OR_RETURN(parts.locks, core_.service<locks::Locks>().create(world, per_rank, options));
   return {};
 }
+
+Status SharedHeaps::complete() { return report_ ? report_->close(heap_->base()) : Status(); }
 
 void SharedHeaps::append_counts(std::vector<OperationCount>& rows) const {
   const SharedHeapCounts c = heap_ ? heap_->counts() : SharedHeapCounts();

@@ -24,6 +24,8 @@ class SharedHeaps final : public core::Service {
   /// peer_dead.
   Result<std::shared_ptr<Heap>> open(const SharedHeapOptions& options);
 
+  /// Writes the report, where one is wanted.
+  Status complete() override;
   void before_client_ends() override {
     if (heap_) heap_->close();
   }
@@ -41,6 +43,7 @@ class SharedHeaps final : public core::Service {
   Handlers handlers_;
   std::uint32_t combine_ = 0;  ///< of barriers; 0: not added yet
   std::shared_ptr<Heap> heap_;
+  std::shared_ptr<Report> report_;  ///< null: none is wanted
 };
 
 }  // namespace grapnel::dsm

@@ -83,6 +83,7 @@ Status Heap::barrier(int number) {
   // Refused: it took place, but an earlier put of this rank's was declined.
   Status passed = barriers_.run(core_.world, {parts_.combine, mine});
   if (!passed.ok() && passed.code() != Code::refused) return passed;
+  if (report_ != nullptr) report_->end_era();
   const auto meeting = decode_meeting(barriers_.joined(core_.world), memory_.node_count(), memory_.page_count());
   if (!meeting) disbelieve("a rank brings to a barrier what is no news of its node");
   GRAPNEL_TRY(check_numbers(*meeting));

@@ -24,9 +24,9 @@ void* SharedHeap::base() const { return heap_ ? reinterpret_cast<void*>(heap_->b
 std::size_t SharedHeap::bytes() const { return heap_ ? heap_->bytes() : 0; }
 int SharedHeap::locks() const { return heap_ ? static_cast<int>(heap_->lock_count()) : 0; }
 
-Result<void*> SharedHeap::allocate(std::size_t bytes) {
+Result<void*> SharedHeap::allocate(std::size_t bytes, std::string_view name, const void* return_address) {
   if (!heap_) return no_heap("allocate");
-  return heap_->allocate(bytes);
+  return heap_->allocate(bytes, name, return_address != nullptr ? return_address : __builtin_return_address(0));
 }
 Status SharedHeap::free(void* address) { return heap_ ? heap_->free(address) : no_heap("free"); }
 

@@ -72,3 +72,13 @@ application_run(PROGRAM fft3d NAME fft3d_bad_argument_2_2 RANKS 2 NODES 2 EXIT 2
   SAYS "^fft3d: --n: 24 is not a power of two" ARGUMENTS --n 24)
 application_run(PROGRAM fft3d NAME fft3d_no_room_2_2 RANKS 2 NODES 2 EXIT 1 SAYS "^fft3d: FAIL no room"
   ENVIRONMENT GRAPNEL_DSM_HEAP_BYTES=4m ARGUMENTS --n 64)
+
+# A false sharing that the report of the shared heap must name.
+add_executable(planted_sor planted_sor.cpp)
+target_include_directories(planted_sor PRIVATE ${PROJECT_SOURCE_DIR}/apps)
+target_link_libraries(planted_sor PRIVATE sor_parts)
+set_target_properties(planted_sor PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+add_test(NAME sor_report
+  COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/report_test.py --tool $<TARGET_FILE:grapnel_tool>
+    --planted $<TARGET_FILE:planted_sor> --sor $<TARGET_FILE:sor>)
+set_tests_properties(sor_report PROPERTIES TIMEOUT 120 PROCESSORS 2)

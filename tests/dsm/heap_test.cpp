@@ -302,4 +302,68 @@ WORLD_TEST(HeapCounts, NeighboursEdgesAreOneFetchEach) {
   h.barrier();
 }
 
+// A write of what was there before is a fault, a look and a name, and no diff.
+WORLD_TEST_ON(HeapCounts, AWriteThatChangesNothingIsAnEmptyDiff, shapes_from(2)) {
+  SmallHeap h(g);
+  if (h.me() == 0) h.set(0, 1);
+  h.barrier();
+  const bool writes = h.me() == h.size() - 1 && !g.same_node(Rank{0});
+  const SharedHeapCounts before = h.heap().counts();
+  if (writes) {
+    h.lock(0);
+    h.set(0, 1);
+    h.unlock(0);
+  }
+  const SharedHeapCounts after = h.heap().counts();
+  const std::uint64_t one = writes ? 1 : 0;
+  EXPECT_EQ(after.write_faults - before.write_faults, one);
+  EXPECT_EQ(after.faults - before.faults, one);
+  EXPECT_EQ(after.scans - before.scans, one);
+  EXPECT_EQ(after.scanned_pages - before.scanned_pages, one);
+  EXPECT_EQ(after.written_pages - before.written_pages, one);
+  EXPECT_EQ(after.empty_diffs - before.empty_diffs, one);
+  EXPECT_EQ(after.diffs, before.diffs);
+  EXPECT_EQ(after.notices_sent - before.notices_sent, one);
+  EXPECT_EQ(after.foreign_faults, before.foreign_faults);
+  const SharedHeapTimes& then = before.times;
+  const SharedHeapTimes& now = after.times;
+  EXPECT_EQ(now.wire_ns > then.wire_ns, writes);
+  EXPECT_EQ(now.lock_ns > then.lock_ns, writes);
+  EXPECT_GE(now.trap_ns - then.trap_ns, now.wire_ns - then.wire_ns + now.merge_ns - then.merge_ns);
+  EXPECT_GT(now.barrier_ns, 0U);
+  h.barrier();
+}
+
+// A page that this rank has written, and not released, becomes stale and is fetched again.
+WORLD_TEST_ON(HeapCounts, AFetchIntoWhatWasWrittenIsAMerge, shapes_from(2)) {
+  SmallHeap h(g);
+  if (h.me() == 0) h.set(0, 1);
+  h.barrier();
+  const bool writes = h.me() == h.size() - 1 && !g.same_node(Rank{0});
+  if (writes) {
+    EXPECT_EQ(h.get(0), 1U);
+  }
+  h.barrier();
+  const SharedHeapCounts before = h.heap().counts();
+  if (writes) h.set(16, 7);
+  ASSERT_OK(g.barrier());
+  if (h.me() == 0) {
+    h.lock(1);
+    h.set(8, 5);
+    h.unlock(1);
+  }
+  ASSERT_OK(g.barrier());
+  if (writes) {
+    h.lock(1);
+    EXPECT_EQ(h.get(8), 5U);
+    EXPECT_EQ(h.get(16), 7U);
+    const SharedHeapCounts after = h.heap().counts();
+    EXPECT_EQ(after.merges_with_writes - before.merges_with_writes, 1U);
+    EXPECT_EQ(after.notices_received - before.notices_received, 1U);
+    EXPECT_EQ(after.unmapped_pages - before.unmapped_pages, 1U);
+    h.unlock(1);
+  }
+  h.barrier();
+}
+
 }  // namespace grapnel::test

@@ -142,6 +142,11 @@ name_scenario() {
 
 # Everything but --plot DIR is grapnel-bench's. The pictures are made of its JSON, also when a row falls short.
 command_bench() {
+  if [ "${1-}" = heat ]; then
+    shift
+    draw_heat "$@"
+    return
+  fi
   local preset mpi cc build_dir rest plot="" json="" words=()
   while [ $# -gt 0 ]; do
     case $1 in
@@ -176,6 +181,32 @@ command_bench() {
     "$python" -B "$root/bench/plots/plot.py" "$json" --out "$plot"
   fi
   return $outcome
+}
+
+# draw_heat FILE [--plot DIR|PICTURE.png]: needs no build.
+draw_heat() {
+  local file="" plot=.
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --plot)
+        [ $# -ge 2 ] || usage_error "$1 needs a value"
+        plot=$2
+        shift 2
+        ;;
+      --plot=*) set -- --plot "${1#*=}" "${@:2}" ;;
+      -*) usage_error "'bench heat' has no option '$1'" ;;
+      *)
+        [ -z "$file" ] || usage_error "'bench heat' takes one file, not '$file' and '$1'"
+        file=$1 && shift
+        ;;
+    esac
+  done
+  [ -n "$file" ] || usage_error "'bench heat' needs the file that GRAPNEL_DSM_REPORT named"
+  [ "${plot%.png}" != "$plot" ] || plot=$plot/$(basename "${file%.json}").png
+  install_packages plot
+  local python
+  python=$(python_with matplotlib)
+  "$python" -B "$root/bench/plots/heat.py" "$file" --out "$plot"
 }
 
 # bench/instructions/count.py says what is counted, and its options.

@@ -44,7 +44,7 @@ Status Distribution::open(Runtime& runtime, SharedHeap& heap, int lock) {
   alone_ = runtime.size() == 1;
   std::uintptr_t address = 0;
   if (me_ == 0) {
-    GRAPNEL_ASSIGN_OR_RETURN(void* const page, heap_.allocate(kPageBytes));
+    GRAPNEL_ASSIGN_OR_RETURN(void* const page, heap_.allocate(kPageBytes, "list of Tmk_distribute"));
     address = reinterpret_cast<std::uintptr_t>(page);
   }
   GRAPNEL_TRY(runtime.broadcast(&address, sizeof address, Rank{0}));
@@ -61,7 +61,8 @@ Result<Distribution::Record*> Distribution::make_record(const void* object, std:
   const auto place = place_of(object, bytes);
   if (!place) return not_an_object(object, bytes);
   SharedHeap heap = heap_;
-  GRAPNEL_ASSIGN_OR_RETURN(void* const block, heap.allocate(sizeof(Record) + place->module.size() + bytes));
+  GRAPNEL_ASSIGN_OR_RETURN(void* const block,
+                           heap.allocate(sizeof(Record) + place->module.size() + bytes, "Tmk_distribute"));
   auto* const record = static_cast<Record*>(block);
   *record = {nullptr, bytes, place->offset, me_, static_cast<std::uint32_t>(place->module.size())};
   std::memcpy(record->name(), place->module.data(), place->module.size());

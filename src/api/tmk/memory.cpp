@@ -8,7 +8,7 @@ using namespace grapnel::tmk;
 GRAPNEL_API void* Tmk_malloc(size_t bytes) {
   Job& job = job_of("Tmk_malloc");
   if (bytes == 0) return nullptr;
-  const auto block = job.heap.allocate(bytes);
+  const auto block = job.heap.allocate(bytes, {}, __builtin_return_address(0));
   if (block) return *block;
   if (block.status().code() != grapnel::Code::no_memory) must("Tmk_malloc", block.status());
   return nullptr;
