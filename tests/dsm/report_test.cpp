@@ -211,21 +211,23 @@ TEST(Findings, TheMostExpensivePagesComeFirst) {
 
 // ---- the file ----
 
+constexpr std::size_t kFar = 40 * kPage;  // no read-ahead brings it along
+
 // Ranks 1 and 2 write the same page, rank 0 another one that rank 1 reads.
 WORLD_TEST_ON(ReportBody, Shares, (std::vector<Shape>{{3, 3}})) {
   SmallHeap h(g);
   if (h.me() == 0) {
-    ASSERT_TRUE(h.heap().allocate(2 * kPage, "grid").ok());
+    ASSERT_TRUE(h.heap().allocate(64 * kPage, "grid").ok());
     ASSERT_TRUE(h.heap().allocate(24, "count\"ers").ok());
     h.set(0, 1);
-    h.set(kPage, 1);
+    h.set(kFar, 1);
   }
   h.barrier();
   for (std::uint64_t round = 1; round <= 3; ++round) {
     if (h.me() > 0) h.set(64 * static_cast<std::size_t>(h.me() - 1), round);
-    if (h.me() == 1) static_cast<void>(h.get(kPage));
+    if (h.me() == 1) static_cast<void>(h.get(kFar));
     h.barrier();
-    if (h.me() == 0) h.set(kPage + 128, round);
+    if (h.me() == 0) h.set(kFar + 128, round);
     h.barrier();
   }
 }
@@ -242,16 +244,16 @@ constexpr const char* kExpected = R"({
   "eras_per_slice": 1,
   "gaps": null,
   "findings": [
-    {"page":0,"kind":"false_sharing","fetches":6,"diffs":6,"sentence":"page 0x100000000000, block 'grid' (8 KiB, allocated in dsm_report_test+0x): node 1 writes lines 0, node 2 lines 1, in the same eras: false sharing; 6 fetches, 6 diffs"},
-    {"page":1,"kind":"read_by_one","fetches":3,"diffs":0,"sentence":"page 0x100000001000, block 'grid' (8 KiB, allocated in dsm_report_test+0x) +4,096: node 0, its home, writes lines 2, node 1 fetches it: read by one; 3 fetches, 0 diffs"}
+    {"page":0,"kind":"false_sharing","fetches":6,"diffs":6,"sentence":"page 0x100000000000, block 'grid' (256 KiB, allocated in dsm_report_test+0x): node 1 writes lines 0, node 2 lines 1, in the same eras: false sharing; 6 fetches, 6 diffs"},
+    {"page":40,"kind":"read_by_one","fetches":3,"diffs":0,"sentence":"page 0x100000028000, block 'grid' (256 KiB, allocated in dsm_report_test+0x) +163,840: node 0, its home, writes lines 2, node 1 fetches it: read by one; 3 fetches, 0 diffs"}
   ],
   "blocks": [
-    {"offset":0,"bytes":8192,"name":"grid","allocated_in":"dsm_report_test+0x"},
-    {"offset":8208,"bytes":24,"name":"count\"ers","allocated_in":"dsm_report_test+0x"}
+    {"offset":0,"bytes":262144,"name":"grid","allocated_in":"dsm_report_test+0x"},
+    {"offset":262160,"bytes":24,"name":"count\"ers","allocated_in":"dsm_report_test+0x"}
   ],
   "pages": [
     {"page":0,"home":0,"uses":[{"era":1,"node":1,"fetches":1,"writes":1,"lines":[[0,0]]},{"era":1,"node":2,"fetches":1,"writes":1,"lines":[[1,1]]},{"era":3,"node":1,"fetches":1,"writes":1,"lines":[[0,0]]},{"era":3,"node":2,"fetches":1,"writes":1,"lines":[[1,1]]},{"era":5,"node":1,"fetches":1,"writes":1,"lines":[[0,0]]},{"era":5,"node":2,"fetches":1,"writes":1,"lines":[[1,1]]}]},
-    {"page":1,"home":0,"uses":[{"era":1,"node":1,"fetches":1,"writes":0,"lines":[]},{"era":2,"node":0,"fetches":0,"writes":1,"lines":[[2,2]]},{"era":3,"node":1,"fetches":1,"writes":0,"lines":[]},{"era":4,"node":0,"fetches":0,"writes":1,"lines":[[2,2]]},{"era":5,"node":1,"fetches":1,"writes":0,"lines":[]},{"era":6,"node":0,"fetches":0,"writes":1,"lines":[[2,2]]}]}
+    {"page":40,"home":0,"uses":[{"era":1,"node":1,"fetches":1,"writes":0,"lines":[]},{"era":2,"node":0,"fetches":0,"writes":1,"lines":[[2,2]]},{"era":3,"node":1,"fetches":1,"writes":0,"lines":[]},{"era":4,"node":0,"fetches":0,"writes":1,"lines":[[2,2]]},{"era":5,"node":1,"fetches":1,"writes":0,"lines":[]},{"era":6,"node":0,"fetches":0,"writes":1,"lines":[[2,2]]}]}
   ]
 }
 )";
@@ -301,7 +303,7 @@ TEST_F(ReportFile, IsExactInNodes) {
     EXPECT_NE(outcome.output.find("shared heap: the 2 most expensive pages; the whole report is in "),
               std::string::npos)
         << outcome.output;
-    EXPECT_NE(outcome.output.find("  page 0x100000000000, block 'grid' (8 KiB, allocated in dsm_report_test+0x"),
+    EXPECT_NE(outcome.output.find("  page 0x100000000000, block 'grid' (256 KiB, allocated in dsm_report_test+0x"),
               std::string::npos)
         << outcome.output;
   }
