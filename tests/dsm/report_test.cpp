@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "dsm/findings.hpp"
+#include "dsm/random_programs.hpp"
 #include "dsm/report_text.hpp"
 #include "dsm/settings.hpp"
 #include "dsm/small_heap.hpp"
@@ -271,8 +272,8 @@ class ReportFile : public ::testing::Test {
   const std::filesystem::path path_;
 };
 
-void run_in_sim(std::uint64_t seed, const std::string& file, const std::function<void(Runtime&)>& body) {
-  sim::WorldOptions options{.ranks = 3, .nodes = 3};
+void run_in_sim(Shape shape, std::uint64_t seed, const std::string& file, const std::function<void(Runtime&)>& body) {
+  sim::WorldOptions options{.ranks = shape.ranks, .nodes = shape.nodes};
   options.seed(seed);
   const auto outcome = sim::run_world(options, [&](sim::RankWorld& me) {
     auto foundation = foundation_of(me);
@@ -288,8 +289,16 @@ void run_in_sim(std::uint64_t seed, const std::string& file, const std::function
 
 TEST_F(ReportFile, IsExactInSim) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    run_in_sim(seed, path_, world_body_ReportBody_Shares);
+    run_in_sim({3, 3}, seed, path_, world_body_ReportBody_Shares);
     ASSERT_EQ(content(), kExpected) << "seed " << seed;
+  }
+}
+
+// Twins of home pages are taken while diffs and fetches come.
+TEST_F(ReportFile, DoesNotChangeWhatProgramsRead) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    run_in_sim({5, 2}, seed, path_, [&](Runtime& g) { EXPECT_EQ(random_programs::play(g, seed), ""); });
+    ASSERT_FALSE(HasFailure()) << "seed " << seed;
   }
 }
 
@@ -310,7 +319,7 @@ TEST_F(ReportFile, IsExactInNodes) {
 }
 
 TEST_F(ReportFile, ThatCannotBeWrittenIsAnErrorOfAllRanksAtTheStart) {
-  run_in_sim(1, "/nowhere/report.json", [](Runtime& g) {
+  run_in_sim({3, 3}, 1, "/nowhere/report.json", [](Runtime& g) {
     const auto opened = g.open_shared_heap({.bytes = 2 << 20, .locks = 16});
     EXPECT_EQ(opened.status().code(), Code::system);
     EXPECT_EQ(opened.status().message(),
