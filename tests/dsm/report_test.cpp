@@ -263,11 +263,15 @@ class ReportFile : public ::testing::Test {
  protected:
   ReportFile() : path_(std::filesystem::temp_directory_path() / ("grapnel-report-" + std::to_string(::getpid()))) {}
   ~ReportFile() override { std::filesystem::remove(path_); }
-  /// Without the offsets of code.
   std::string content() const {
     std::stringstream text;
     text << std::ifstream(path_).rdbuf();
-    return std::regex_replace(text.str(), std::regex(R"(\+0x[0-9a-f]+)"), "+0x");
+    return comparable(text.str());
+  }
+  /// Without the offsets of code; with the first of the addresses that the heap may have.
+  static std::string comparable(const std::string& text) {
+    const std::string placed = std::regex_replace(text, std::regex("0x(10|18|28|30|38|40)(0000[0-9a-f]{6})"), "0x10$2");
+    return std::regex_replace(placed, std::regex(R"(\+0x[0-9a-f]+)"), "+0x");
   }
   const std::filesystem::path path_;
 };
@@ -309,12 +313,11 @@ TEST_F(ReportFile, IsExactInNodes) {
         {"/proc/self/exe"}, std::chrono::seconds(60));
     EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
     EXPECT_EQ(content(), kExpected) << trap;
-    EXPECT_NE(outcome.output.find("shared heap: the 2 most expensive pages; the whole report is in "),
+    const std::string said = comparable(outcome.output);
+    EXPECT_NE(said.find("shared heap: the 2 most expensive pages; the whole report is in "), std::string::npos) << said;
+    EXPECT_NE(said.find("\n  page 0x100000000000, block 'grid' (256 KiB, allocated in dsm_report_test+0x): node 1 "),
               std::string::npos)
-        << outcome.output;
-    EXPECT_NE(outcome.output.find("  page 0x100000000000, block 'grid' (256 KiB, allocated in dsm_report_test+0x"),
-              std::string::npos)
-        << outcome.output;
+        << said;
   }
 }
 
