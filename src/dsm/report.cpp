@@ -53,8 +53,8 @@ Result<std::shared_ptr<Report>> Report::open(core::Core& core, const HeapMemory&
   Status made;
   if (index(core.launch.rank()) == 0 && !file.empty()) {
     auto opened = make_file(file);
-    if (opened) descriptor = *std::move(opened);
     made = opened.status();
+    if (made.ok()) descriptor = *std::move(opened);
   }
   GRAPNEL_ASSIGN_OR_RETURN(const bool wanted, agree(core, !file.empty(), made));
   if (!wanted) return std::shared_ptr<Report>();
