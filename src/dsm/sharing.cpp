@@ -88,8 +88,8 @@ void Sharing::lengthen_slices(std::uint32_t to) {
   shift = to;
   for (auto& [number, page] : pages) {
     const auto before = std::exchange(page.slices, {});
-    for (const auto& [slice, nodes] : before) {
-      for (const auto& [node, use] : nodes) {
+    for (const auto& [slice, by_node] : before) {
+      for (const auto& [node, use] : by_node) {
         merge_use(page.slices[slice >> by][node], use.fetches, use.writes, use.words);
       }
     }
