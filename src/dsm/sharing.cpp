@@ -2,6 +2,7 @@
 #include "dsm/sharing.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/codec.hpp"
 
