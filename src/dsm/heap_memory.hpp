@@ -23,6 +23,7 @@
 
 #include "core/core.hpp"
 #include "dsm/page_words.hpp"
+#include "dsm/sparse_memory.hpp"
 #include "os/page_trap.hpp"
 
 namespace grapnel::dsm {
@@ -72,7 +73,7 @@ struct NoticeEntry {
 
 class HeapMemory {
  public:
-  static constexpr std::size_t kExtentBytes = std::size_t{1} << 20;
+  static constexpr std::size_t kExtentBytes = SparseMemory::kExtentBytes;
   static constexpr std::size_t kPagesPerExtent = kExtentBytes / os::kPageBytes;
   static constexpr std::size_t kLogEntries = 16384;  ///< of each log
 
@@ -86,8 +87,8 @@ class HeapMemory {
   std::size_t node_count() const { return node_count_; }
   std::size_t bytes() const { return page_count_ * os::kPageBytes; }
 
-  std::byte* page(std::size_t number) const { return pages_ + number * os::kPageBytes; }
-  std::byte* twin(std::size_t number) const { return twins_ + number * os::kPageBytes; }
+  std::byte* page(std::size_t number) const { return pages_.begin() + number * os::kPageBytes; }
+  std::byte* twin(std::size_t number) const { return twins_.begin() + number * os::kPageBytes; }
   PageWords& words(std::size_t number) const { return page_words_[number]; }
   NodeWords& node() const { return *node_; }
   std::atomic<std::uint64_t>& clock(std::size_t node) const { return clock_[node]; }
@@ -102,32 +103,24 @@ class HeapMemory {
 
   /// Takes the memory of the page, and of its twin, where that was not done. Waits for another rank that does it.
   /// Errors: no_memory, peer_dead.
-  Status use_page(std::size_t number) { return use(extents_, pages_, number); }
-  Status use_twin(std::size_t number) { return use(extents_ + extent_count(), twins_, number); }
+  Status use_page(std::size_t number) { return pages_.use(number * os::kPageBytes); }
+  Status use_twin(std::size_t number) { return twins_.use(number * os::kPageBytes); }
   /// Whether the page's memory has been taken; else it is zero.
-  bool is_used(std::size_t number) const {
-    return extents_[number / kPagesPerExtent].load(std::memory_order_acquire) == kTaken;
-  }
-  /// The same for the server: false where a rank is at it. Errors: no_memory.
-  Result<bool> try_use_page(std::size_t number) { return try_use(extents_, pages_, number); }
-  Result<bool> try_use_twin(std::size_t number) { return try_use(extents_ + extent_count(), twins_, number); }
+  bool is_used(std::size_t number) const { return pages_.is_used(number * os::kPageBytes); }
+  /// The same as `use_page` for the server: false where a rank is at it.
+  Result<bool> try_use_page(std::size_t number) { return pages_.try_use(number * os::kPageBytes); }
+  Result<bool> try_use_twin(std::size_t number) { return twins_.try_use(number * os::kPageBytes); }
 
   /// Where the pages lie in the node's file, for the program's mapping.
-  std::pair<int, std::uint64_t> place_in_file() const { return segments_->place_in_file(pages_); }
+  std::pair<int, std::uint64_t> place_in_file() const { return segments_->place_in_file(pages_.begin()); }
 
  private:
-  static constexpr std::uint32_t kUntouched = 0, kBegun = 1, kTaken = 2;
   std::size_t extent_count() const { return page_count_ / kPagesPerExtent; }
-  Status use(os::Word* extents, std::byte* memory, std::size_t number);
-  Result<bool> try_use(os::Word* extents, std::byte* memory, std::size_t number);
-  Status take(os::Word& extent, std::byte* begin);
   std::uintptr_t lay_out(std::uintptr_t words);
 
   segment::SegmentTable* segments_ = nullptr;
-  progress::Waiting* waiting_ = nullptr;
   std::size_t page_count_ = 0, node_count_ = 0;
-  std::byte* pages_ = nullptr;
-  std::byte* twins_ = nullptr;
+  SparseMemory pages_, twins_;
   std::byte* words_ = nullptr;
   NodeWords* node_ = nullptr;
   std::atomic<std::uint64_t>* clock_ = nullptr;

@@ -8,6 +8,8 @@
 //   last                 the last interval of this node that names the page
 //   busy                 a rank of the node fetches or flushes it
 //
+// With lrc no page has a home, and `served` and `named` are not used; records.hpp has what it needs beside.
+//
 // Threads: any, of any rank of the node, and the node's server.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -15,15 +17,13 @@
 #include <atomic>
 #include <cstdint>
 
-#include "base/check.hpp"
+#include "dsm/page_lock.hpp"
 #include "grapnel/types.hpp"
-#include "os/host.hpp"
-#include "progress/waiting.hpp"
 
 namespace grapnel::dsm {
 
 struct PageWords {
-  os::Word busy;  ///< 0: free, 1: taken, 2: taken, and ranks sleep
+  PageLock busy;
   os::Word home;  ///< 1 + the node
   std::atomic<std::uint64_t> wanted, have, served, named, last;
 
@@ -36,17 +36,10 @@ struct PageWords {
     return served.load(std::memory_order_relaxed) > until;
   }
 
-  bool try_take() {
-    std::uint32_t free = 0;
-    return busy.compare_exchange_strong(free, 1, std::memory_order_acquire, std::memory_order_relaxed);
-  }
+  bool try_take() { return busy.try_take(); }
   /// Waits until no rank fetches or flushes the page, which is then the caller's. Errors: peer_dead.
-  Status take(progress::Waiting& waiting, std::size_t page);
-  void give_back(os::Host& host) {
-    const std::uint32_t before = busy.exchange(0, std::memory_order_release);
-    GRAPNEL_ASSERT(before != 0, "a page is given back (busy is {}) that no rank had taken", before);
-    if (before == 2) host.wake(busy);
-  }
+  Status take(progress::Waiting& waiting, std::size_t page) { return busy.take(waiting, page); }
+  void give_back(os::Host& host) { busy.give_back(host); }
 };
 
 }  // namespace grapnel::dsm
