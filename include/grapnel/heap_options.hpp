@@ -31,7 +31,7 @@ struct SharedHeapCounts {
   std::uint64_t faults = 0;              ///< accesses that were not served by a mapped page
   std::uint64_t write_faults = 0;        ///< those of them that were writes
   std::uint64_t foreign_faults = 0;      ///< of this process, outside the heap: left to the program's own handler
-  std::uint64_t fetches = 0;             ///< messages that asked a home for pages
+  std::uint64_t fetches = 0;             ///< messages that asked a home for pages; lrc: a writer for records
   std::uint64_t fetched_pages = 0;       ///< that they brought
   std::uint64_t home_questions = 0;      ///< messages that asked the directory for homes
   std::uint64_t notice_questions = 0;    ///< messages that asked a node for write notices
@@ -40,7 +40,7 @@ struct SharedHeapCounts {
   std::uint64_t scans = 0;               ///< looks of a release at which pages were written
   std::uint64_t scanned_pages = 0;       ///< pages that they looked at
   std::uint64_t written_pages = 0;       ///< pages that releases found written
-  std::uint64_t diffs = 0;               ///< that were sent
+  std::uint64_t diffs = 0;               ///< that were sent; lrc: records that were fetched
   std::uint64_t empty_diffs = 0;         ///< pages that were written with what they had before
   std::uint64_t diff_messages = 0;       ///< in so many messages
   std::uint64_t diff_bytes = 0;          ///< of so many bytes

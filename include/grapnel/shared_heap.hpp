@@ -63,8 +63,9 @@ class GRAPNEL_API SharedHeap {
   Status lock(int number);
   /// Whether it was free. Errors: as `lock`.
   Result<bool> try_lock(int number);
-  /// What this rank wrote is complete at the pages' homes, then the lock is given on. Errors: invalid_argument (not
-  /// held), peer_dead. Cost: one round trip to each home of pages that were written, none where none was.
+  /// What this rank wrote is where others ask for it (with hlrc complete at the pages' homes), then the lock is given
+  /// on. Errors: invalid_argument (not held), peer_dead. Cost: one round trip to each home of pages that were written,
+  /// none where none was; with lrc none.
   Status unlock(int number);
   /// Collective: all that any rank wrote before is seen by all. A barrier of `Runtime`, too. `number`: where the ranks
   /// give different ones, the job ends with a message that names both. Errors: peer_dead.

@@ -13,12 +13,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "base/codec.hpp"
 #include "base/varint.hpp"
 #include "dsm/diff.hpp"
 #include "dsm/heap.hpp"
 #include "dsm/planted.hpp"
+#include "dsm/protocol.hpp"
 
 namespace grapnel::dsm {
 
@@ -95,23 +97,18 @@ std::uint64_t pages_since(const std::vector<Interval>& intervals, std::uint64_t 
 }  // namespace
 
 Status Heap::take_news(std::vector<News> news) {
-  std::vector<News> asked;
+  std::vector<News> asked, all;
   for (News& one : news) {
-    if (is_complete(one.intervals, log_.known(one.node), one.latest)) {
-      counts_.notices_received.add(pages_since(one.intervals, log_.known(one.node)));
-      GRAPNEL_TRY(log_.apply(one.node, one.intervals, one.latest));
-    } else {
-      asked.push_back(std::move(one));
-    }
+    const bool complete = is_complete(one.intervals, log_.known(one.node), one.latest);
+    (complete ? all : asked).push_back(std::move(one));
   }
-  if (asked.empty()) return {};
-  GRAPNEL_TRY(ask_for_notices(asked));
-  for (const News& one : asked) counts_.notices_received.add(pages_since(one.intervals, log_.known(one.node)));
-  for (const News& one : asked) GRAPNEL_TRY(log_.apply(one.node, one.intervals, one.latest));
-  return {};
+  if (!asked.empty()) GRAPNEL_TRY(ask_for_notices(asked));
+  std::move(asked.begin(), asked.end(), std::back_inserter(all));
+  for (const News& one : all) counts_.notices_received.add(pages_since(one.intervals, log_.known(one.node)));
+  return all.empty() ? Status() : log_.apply(all, *protocol_);
 }
 
-// All nodes at once. Each becomes one interval, up to what the node said that it had.
+// All nodes at once. Each becomes one interval, up to what the node said that it had, or to what was told.
 Status Heap::ask_for_notices(std::vector<News>& news) {
   std::vector<std::unique_ptr<Question>> questions;
   for (const News& one : news) {
@@ -154,7 +151,9 @@ Status Heap::ask_for_notices(std::vector<News>& news) {
     return asked;
   }
   for (std::size_t i = 0; i < news.size(); ++i) {
-    news[i].latest = std::max(news[i].latest, latest[i]);
+    if (protocol_->takes_more_than_told() || planted(Bug::more_than_told)) {
+      news[i].latest = std::max(news[i].latest, latest[i]);
+    }
     news[i].intervals = {{news[i].latest, std::move(questions[i]->runs)}};
   }
   return {};
@@ -180,7 +179,7 @@ void Heap::unmap_stale() {
     const bool written = !planted(Bug::dirt_forgotten) && differs(memory_.page(page), memory_.twin(page));
     // After the comparison: a flush that made them equal holds the page until its home has acknowledged it.
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    const bool flushed = !planted(Bug::busy_not_asked) && memory_.words(page).busy.load(std::memory_order_acquire) != 0;
+    const bool flushed = !planted(Bug::busy_not_asked) && protocol_->is_publishing(page);
     if (written || flushed) carry_.add(page);
   }
 }

@@ -1,9 +1,8 @@
 // From a fault to a page that may be accessed.
 //
-//   home not known     ask the directory
 //   home here          map it: bare while no other node has it, else watched
 //   valid here         map it watched, and valid ones behind it
-//   absent, stale      fetch it from its home, and look again
+//   else               the protocol brings what is missing, and look again
 //
 // Only a page that is valid at that moment is mapped, under a mutex that `unmap_stale` takes, too: between the two a
 // thread of the rank may have acquired something newer.
@@ -14,7 +13,7 @@
 #include <cstring>
 
 #include "base/check.hpp"
-#include "dsm/heap.hpp"
+#include "dsm/protocol.hpp"
 
 namespace grapnel::dsm {
 
@@ -45,15 +44,13 @@ Status Heap::make_accessible(std::size_t page, bool writes) {
   const PageWords& words = memory_.words(page);
   for (;;) {
     const std::uint32_t home = words.home.load(std::memory_order_acquire);
-    if (home == 0) {
-      GRAPNEL_TRY(find_home(page));
-    } else if (home == my_home()) {
+    if (home == my_home()) {
       return map_home_page(page, writes);
     } else if (words.is_valid()) {
       GRAPNEL_ASSIGN_OR_RETURN(const bool mapped, map_valid_page(page, writes));
       if (mapped) return {};
     } else {
-      GRAPNEL_TRY(fetch(page));
+      GRAPNEL_TRY(protocol_->make_valid(page));
     }
   }
 }
@@ -92,7 +89,7 @@ Status Heap::map_ahead(std::size_t page) {
   for (; next < end; ++next) {
     const PageWords& words = memory_.words(next);
     const std::uint32_t home = words.home.load(std::memory_order_acquire);
-    if (home == 0 || home == my_home() || !words.is_valid() || mapped_.has(next)) break;
+    if (home == my_home() || !words.is_valid() || mapped_.has(next)) break;
     mapped_.add(next);
     watched_.add(next);
     used_.add(next);

@@ -15,13 +15,6 @@ namespace {
 using progress::Outcome;
 using progress::Request;
 
-// A copy, alive until it has left: a page may change while it is sent.
-void answer_with(Request& request, ByteView body, std::unique_ptr<Bytes> payload) {
-  const ByteView view = *payload;
-  request.answer(body, view,
-                 {[](void* context, const Status&) { delete static_cast<Bytes*>(context); }, payload.release()});
-}
-
 Outcome answer_notices(const NodeLog& log, Request& request) {
   const auto body = request.body_as<NoticesBody>();
   const NodeLog::Answer answer = log.notices_since(body.since, body.from_page, kMostRunsTold);
@@ -70,6 +63,7 @@ Handlers::Handlers(core::Core& core, progress::HandlerId first) : core_(core) {
         request.answer(base::bytes_of(*answer), {});
         return Outcome::done;
       });
+  add_record_handlers(table, first);
 }
 
 void Handlers::add(progress::HandlerTable& table, progress::HandlerId first, Call call, const char* name,
@@ -81,8 +75,9 @@ void Handlers::add(progress::HandlerTable& table, progress::HandlerId first, Cal
                                       }});
 }
 
-void Handlers::open(const HeapMemory& memory, HomeChoice homes, bool reports) {
-  served_ = std::make_unique<Served>(core_, memory, homes, reports);
+void Handlers::open(const HeapMemory& memory, const std::optional<RecordMemory>& records, HomeChoice homes,
+                    bool reports) {
+  served_ = std::make_unique<Served>(core_, memory, records, homes, reports);
   open_.store(served_.get(), std::memory_order_release);  // pairs with the handlers' look
 }
 
@@ -136,9 +131,9 @@ bool Handlers::apply(Served& heap, std::size_t page, ByteView diff) {
   return *applied;
 }
 
-// Where no rank here has asked for the home yet, the sender knows it from the directory.
+// Where no rank here has asked for the home yet, the sender knows it from the directory. With lrc no page has one.
 bool Handlers::may_be_here(const Served& heap, std::size_t page) const {
-  if (page >= heap.memory.page_count()) return false;
+  if (page >= heap.memory.page_count() || heap.records) return false;
   const std::uint32_t home = heap.memory.words(page).home.load(std::memory_order_relaxed);
   return home == 0 || home == index(core_.launch.node()) + 1;
 }

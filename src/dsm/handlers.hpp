@@ -18,9 +18,17 @@
 #include "dsm/messages.hpp"
 #include "dsm/node_log.hpp"
 #include "dsm/page_allocator.hpp"
+#include "dsm/records.hpp"
 #include "progress/handlers.hpp"
 
 namespace grapnel::dsm {
+
+/// Answers with a copy, which lives until it has left: a page may change while it is sent.
+inline void answer_with(progress::Request& request, ByteView body, std::unique_ptr<Bytes> payload) {
+  const ByteView view = *payload;
+  request.answer(body, view,
+                 {[](void* context, const Status&) { delete static_cast<Bytes*>(context); }, payload.release()});
+}
 
 class Handlers {
  public:
@@ -28,13 +36,15 @@ class Handlers {
 
   /// From now on there is a heap: before any rank sends a request about it.
   /// `reports`: for a report, home pages have twins.
-  void open(const HeapMemory& memory, HomeChoice homes, bool reports);
+  void open(const HeapMemory& memory, const std::optional<RecordMemory>& records, HomeChoice homes, bool reports);
 
  private:
   /// What the handlers work on.
   struct Served {
-    Served(core::Core& core, const HeapMemory& heap, HomeChoice homes, bool reports)
+    Served(core::Core& core, const HeapMemory& heap, const std::optional<RecordMemory>& record_memory,
+           HomeChoice homes, bool reports)
         : memory(heap), log(core.launch, core.host, memory), directory(memory, homes), allocator(memory) {
+      if (record_memory) records.emplace(core, memory, *record_memory);
       if (reports) twins.emplace(heap, core.host);
     }
     HeapMemory memory;
@@ -42,6 +52,7 @@ class Handlers {
     Directory directory;
     PageAllocator allocator;
     std::optional<HomeTwins> twins;
+    std::optional<Records> records;  ///< with lrc
   };
 
   void add(progress::HandlerTable& table, progress::HandlerId first, Call call, const char* name,
@@ -49,6 +60,12 @@ class Handlers {
            progress::Outcome (*run)(Handlers&, Served&, progress::Request&));
   progress::Outcome fetch(Served& heap, progress::Request& request);
   progress::Outcome diffs(Served& heap, progress::Request& request);
+  // With lrc: record_handlers.cpp
+  void add_record_handlers(progress::HandlerTable& table, progress::HandlerId first);
+  progress::Outcome records(Served& heap, progress::Request& request);
+  bool are_wishes(const Served& heap, const RecordsBody& body) const;
+  progress::Outcome keep(Served& heap, progress::Request& request);
+  progress::Outcome whole(Served& heap, progress::Request& request);
   bool may_be_here(const Served& heap, std::size_t page) const;
   bool begin_twins(Served& heap, const FetchBody& body);
   bool apply(Served& heap, std::size_t page, ByteView diff);

@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "dsm/hlrc.hpp"
+#include "dsm/lrc.hpp"
 
 namespace grapnel::dsm {
 
@@ -25,12 +27,18 @@ Heap::Heap(core::Core& core, sync::Barriers& barriers, HeapParts parts)
       allocator_(memory_),
       settings_(core.config.get<Settings>()),
       me_(index(core.launch.node())),
+      protocol_(make_protocol()),
       mapped_(memory_.page_count()),
       watched_(memory_.page_count()),
       used_(memory_.page_count()),
       carry_(memory_.page_count()) {}
 
 Heap::~Heap() { close(); }
+
+std::unique_ptr<Protocol> Heap::make_protocol() {
+  if (parts_.records) return std::make_unique<Lrc>(*this, *parts_.records);
+  return std::make_unique<Hlrc>(*this);
+}
 
 Status Heap::open_view() {
   if (!core_.host.has_page_tables()) {

@@ -1,9 +1,10 @@
-// One rank's engine of the shared heap: home-based lazy release consistency with multiple writers.
+// One rank's engine of the shared heap: lazy release consistency with multiple writers.
 //
-//   fault.cpp, fetch.cpp   a fault maps what is valid here; else it is fetched from its home first
-//   release.cpp            what was written goes to its homes as diffs; then an interval names the pages
+//   fault.cpp, fetch.cpp   a fault maps what is valid here; else it is brought first: with hlrc from its home
+//   release.cpp            with hlrc what was written goes to its homes as diffs; then an interval names the pages
 //   acquire.cpp            intervals that come along, or are asked for, make pages stale, which are unmapped
 //   synchronize.cpp        locks and barriers are those of `locks` and `sync`: what they carry is intervals
+//   protocol.hpp           what hlrc (hlrc.hpp) and lrc (lrc.hpp) do each in its own way
 //
 // The invariants, with the tests that hold them, are in docs/dsm.md.
 //
@@ -16,6 +17,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/mutex.hpp"
@@ -27,6 +29,7 @@
 #include "dsm/node_log.hpp"
 #include "dsm/page_allocator.hpp"
 #include "dsm/page_set.hpp"
+#include "dsm/records.hpp"
 #include "dsm/report.hpp"
 #include "dsm/settings.hpp"
 #include "dsm/small_blocks.hpp"
@@ -42,6 +45,7 @@ namespace grapnel::dsm {
 /// What a heap is made of, beside the core.
 struct HeapParts {
   HeapMemory memory;
+  std::optional<RecordMemory> records;         ///< with lrc
   std::uintptr_t base = 0;                     ///< in all ranks
   std::shared_ptr<os::AddressPool> addresses;  ///< from there on; null in simulated worlds
   std::shared_ptr<locks::Set> locks;
@@ -51,7 +55,13 @@ struct HeapParts {
   std::shared_ptr<Report> report;  ///< null: none is wanted
 };
 
+class Protocol;
+
 class Heap {
+  friend class Protocol;
+  friend class Hlrc;
+  friend class Lrc;
+
  public:
   Heap(core::Core& core, sync::Barriers& barriers, HeapParts parts);
   ~Heap();
@@ -90,6 +100,7 @@ class Heap {
   bool one_node() const { return core_.client == nullptr; }
   std::uint32_t my_home() const { return static_cast<std::uint32_t>(me_ + 1); }
   progress::HandlerId handler(Call call) const { return handler_of(parts_.first_handler, call); }
+  std::unique_ptr<Protocol> make_protocol();
   Status choose_trap();
   /// Ends the job over a message or an answer that makes no sense: "…, which no program of this version does".
   [[noreturn]] void disbelieve(const std::string& what);
@@ -122,7 +133,7 @@ class Heap {
   // release.cpp
   struct Flush;
   class Taken;
-  /// What this rank wrote is at its homes, and an interval names it. Errors: peer_dead.
+  /// What this rank wrote is published, and an interval names it. Errors: peer_dead.
   Status release_writes();
   void collect_written(std::vector<std::size_t>& cached, std::vector<std::size_t>& at_home);
   void watch_what_was_served();
@@ -134,11 +145,6 @@ class Heap {
   struct Question;
   Status learn(const Grant& grant, std::size_t from);
   Status learn(const Meeting& meeting);
-  struct News {
-    std::size_t node = 0;
-    std::uint64_t latest = 0;
-    std::vector<Interval> intervals;
-  };
   /// Applies what is all there and asks nodes for the rest.
   Status take_news(std::vector<News> news);
   Status ask_for_notices(std::vector<News>& news);
@@ -149,7 +155,7 @@ class Heap {
   int lock_index(int number) const { return number / core_.launch.size(); }
   Rank lock_home(int number) const { return Rank{number % core_.launch.size()}; }
   Status acquire_with(int number, ByteView payload);
-  Bytes grant() const;
+  Result<Bytes> grant();
   Status check_numbers(const Meeting& meeting);
   Status take_node_step(const Meeting& meeting);
 
@@ -169,6 +175,7 @@ class Heap {
   PageAllocator allocator_;
   const Settings settings_;
   const std::size_t me_;  ///< node
+  std::unique_ptr<Protocol> protocol_;
   std::unique_ptr<os::PageTrap> trap_;
   os::SoftwareTrap* software_ = nullptr;  ///< `trap_`, in simulated worlds
   bool open_ = false;

@@ -6,8 +6,11 @@
 //   notices   asked of a node              NoticesBody              → NoticesReply, runs of pages
 //   homes     asked of the directory       HomesBody                → HomesReply
 //   memory    asked of node 0              MemoryBody               → the first page, or less than 0
+//   records   asked of a writer (lrc)      RecordsBody              → RecordsReply, records of pages
+//   keep      told the keeper (lrc)        runs of pages            → an acknowledgement
+//   whole     asked of the keeper (lrc)    WholeBody                → WholeReply, its `got`, the page
 //
-//   record := DiffHeader diff              diff.hpp
+//   record := DiffHeader diff, of lrc RecordHeader diff             diff.hpp
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -20,8 +23,8 @@
 
 namespace grapnel::dsm {
 
-enum class Call : std::uint16_t { fetch, diffs, notices, homes, memory };
-inline constexpr std::uint16_t kCalls = 5;
+enum class Call : std::uint16_t { fetch, diffs, notices, homes, memory, records, keep, whole };
+inline constexpr std::uint16_t kCalls = 8;
 
 constexpr progress::HandlerId handler_of(progress::HandlerId first, Call call) {
   return static_cast<progress::HandlerId>(first + static_cast<std::uint16_t>(call));
@@ -68,6 +71,37 @@ struct MemoryBody {
   MemoryWish wish{};
   std::uint64_t pages = 0;  ///< of what is wanted
   std::uint64_t page = 0;   ///< the first one of what is given back
+};
+
+/// A node's record of what it wrote to a page (records.hpp): of its intervals first … last; `time` orders the page's.
+struct RecordHeader {
+  std::uint32_t page = 0, bytes = 0;
+  std::uint64_t first = 0, last = 0, time = 0;
+};
+/// The records of the page's intervals after `since`, as far as they begin by `until`.
+struct RecordsWish {
+  std::uint64_t page = 0, since = 0, until = 0;
+};
+struct RecordsBody {
+  std::uint64_t count = 0;
+  std::array<RecordsWish, kMostFetched> wishes{};
+};
+/// The first `answered` wishes are answered, those in `dropped` (bits) with nothing: the records are gone, and the
+/// keeper has the page. Of the next one the records up to `until` are left.
+struct RecordsReply {
+  std::uint64_t answered = 0, dropped = 0, until = 0;
+};
+/// Of records in one message.
+inline constexpr std::size_t kMostRecordsBytes = 64 * 1024;
+
+/// With lrc: the node that has a page whole when records of it are dropped.
+constexpr std::size_t keeper_of(std::size_t page, std::size_t nodes) { return page / kMostFetched % nodes; }
+
+struct WholeBody {
+  std::uint64_t page = 0;
+};
+struct WholeReply {
+  std::uint64_t time = 0;  ///< of the newest record in it
 };
 
 }  // namespace grapnel::dsm

@@ -6,6 +6,7 @@
 #include "base/check.hpp"
 #include "dsm/page_set.hpp"
 #include "dsm/planted.hpp"
+#include "dsm/protocol.hpp"
 
 namespace grapnel::dsm {
 namespace {
@@ -18,14 +19,16 @@ os::Pages unpack(std::uint64_t packed) { return {packed >> 32, packed & UINT32_M
 
 }  // namespace
 
-Clock NodeLog::clock() const {
+Result<Clock> NodeLog::clock() {
+  const auto held = mutex_.lock();
+  if (!held) return held.status();
   Clock clock;
   for (std::size_t node = 0; node < memory_.node_count(); ++node) clock.push_back(known(node));
   return clock;
 }
 
 Result<Interval> NodeLog::make_interval(const std::vector<std::size_t>& cached, const std::vector<std::size_t>& at_home,
-                                        std::vector<std::size_t>& untracked) {
+                                        std::vector<std::size_t>& untracked, Protocol& protocol) {
   GRAPNEL_ASSERT(std::is_sorted(cached.begin(), cached.end()) && std::is_sorted(at_home.begin(), at_home.end()),
                  "an interval of {} and {} pages, which do not ascend", cached.size(), at_home.size());
   const auto held = mutex_.lock();
@@ -39,6 +42,7 @@ Result<Interval> NodeLog::make_interval(const std::vector<std::size_t>& cached, 
   Interval interval{known(me_) + 1, runs_of(named)};
   // First what it names, then its number: a reader that sees the number finds all of it.
   for (const std::size_t page : named) memory_.words(page).last.store(interval.number, std::memory_order_relaxed);
+  GRAPNEL_TRY(protocol.name(named, interval.number));
   add_notices(interval);
   memory_.clock(me_).store(interval.number, std::memory_order_release);
   // After the clock: a rank that finds such a page untracked gives the interval on with its next grant. A serve since
@@ -59,10 +63,16 @@ void NodeLog::add_notices(const Interval& interval) {
   ends.end_writing(at);
 }
 
-Status NodeLog::apply(std::size_t node, const std::vector<Interval>& intervals, std::uint64_t latest) {
-  GRAPNEL_ASSERT(node != me_, "node {} applies an interval of its own", me_);
+Status NodeLog::apply(const std::vector<News>& news, Protocol& protocol) {
   const auto held = mutex_.lock();
   if (!held) return held.status();
+  for (const News& one : news) GRAPNEL_TRY(apply(one, protocol));
+  return {};
+}
+
+Status NodeLog::apply(const News& news, Protocol& protocol) {
+  const auto& [node, latest, intervals] = news;
+  GRAPNEL_ASSERT(node != me_, "node {} applies an interval of its own", me_);
   const std::uint64_t before = known(node);
   std::uint64_t count = 0;
   for (const Interval& interval : intervals) {
@@ -71,11 +81,12 @@ Status NodeLog::apply(std::size_t node, const std::vector<Interval>& intervals, 
   LogEnds& ends = memory_.node().stale;
   std::uint64_t at = ends.begin_writing(count);
   for (const Interval& interval : intervals) {
-    if (interval.number <= before) continue;
+    if (interval.number <= before || interval.number > latest) continue;
     for (const os::Pages& run : interval.runs) {
       for (std::size_t page = run.first; page < run.first + run.count; ++page) {
         PageWords& words = memory_.words(page);
-        if (words.home.load(std::memory_order_relaxed) == me_ + 1) continue;
+        GRAPNEL_ASSIGN_OR_RETURN(const bool is_news, protocol.take_notice(page, node, interval.number));
+        if (!is_news) continue;
         words.wanted.store(words.wanted.load(std::memory_order_relaxed) + 1, std::memory_order_release);
         memory_.stale_entry(at++).store(static_cast<std::uint32_t>(page), std::memory_order_relaxed);
       }

@@ -6,8 +6,11 @@
 //   notices   the runs of pages that this node's intervals name, for nodes that ask. What the ring has dropped is
 //             answered by the words `last` of all pages, so it never has to be collected
 //
-// Rule of all rules: an interval is made (and so can be known elsewhere) only after the homes have acknowledged that
-// all of its diffs are applied.
+// Rule of all rules: an interval is made (and so can be known elsewhere) only after its content is published: with hlrc
+// the homes have acknowledged that all of its diffs are applied.
+//
+// With lrc the clock is closed: where it has an interval, it has all that the interval's writer knew. So notices of
+// several nodes are applied at once, and none that the releaser did not know.
 //
 // Threads: any; one mutex of the node guards clock, intervals and the stale log, and no thread sends under it. The
 // server reads without it.
@@ -23,6 +26,15 @@
 
 namespace grapnel::dsm {
 
+class Protocol;
+
+/// Intervals of another node.
+struct News {
+  std::size_t node = 0;
+  std::uint64_t latest = 0;  ///< all up to this one are here or known
+  std::vector<Interval> intervals;
+};
+
 class NodeLog {
  public:
   NodeLog(launch::Launch& launch, os::Host& host, HeapMemory& memory)
@@ -31,15 +43,17 @@ class NodeLog {
   std::uint64_t known(std::size_t node) const {
     return memory_.clock(node).load(std::memory_order_acquire);  // pairs with `apply` and `make_interval`
   }
-  Clock clock() const;
+  /// As it was at one moment. Errors: peer_dead.
+  Result<Clock> clock();
+  /// What is read under it is of one moment: clock, and what `Protocol::take_notice` keeps. Errors: peer_dead.
+  Result<launch::NodeMutex::Guard> lock() { return mutex_.lock(); }
 
   /// A new interval of this node that names the cached pages, and those of the home pages that are tracked; the others
   /// of them are appended to `untracked`. No page: no interval, number 0. Both ascend. Errors: peer_dead.
   Result<Interval> make_interval(const std::vector<std::size_t>& cached, const std::vector<std::size_t>& at_home,
-                                 std::vector<std::size_t>& untracked);
-  /// Applies intervals of another node that are not known yet; `latest`: all up to this one are here or known.
-  /// Errors: peer_dead.
-  Status apply(std::size_t node, const std::vector<Interval>& intervals, std::uint64_t latest);
+                                 std::vector<std::size_t>& untracked, Protocol& protocol);
+  /// Applies, all at once, intervals of other nodes that are not known yet. Errors: no_memory, peer_dead.
+  Status apply(const std::vector<News>& news, Protocol& protocol);
   /// The newest intervals of this node, newest first, of `most` runs at most.
   std::vector<Interval> newest(std::size_t most) const;
 
@@ -78,6 +92,7 @@ class NodeLog {
     return ends.is_whole(begin, HeapMemory::kLogEntries);
   }
   void add_notices(const Interval& interval);
+  Status apply(const News& news, Protocol& protocol);
   bool add_from_ring(std::uint64_t since, std::size_t most, std::vector<os::Pages>& runs) const;
 
   HeapMemory& memory_;

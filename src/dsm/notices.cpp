@@ -102,9 +102,11 @@ bool read_intervals(ByteView bytes, std::size_t pages, std::vector<Interval>& in
 
 // ---- a barrier's payload, without its intervals taken apart ----
 
+constexpr std::uint64_t kComplete = 1, kWantsCleaning = 2;  // flags of an entry
+
 struct RawNews {
   std::uint64_t latest = 0;
-  bool complete = true;
+  bool complete = true, wants_cleaning = false;
   Bytes intervals;
 };
 
@@ -117,7 +119,8 @@ Bytes encode_raw(const RawMeeting& meeting) {
   Writer out;
   out.put(meeting.first.rank).put(meeting.first.number).put(meeting.other.rank).put(meeting.other.number);
   for (const auto& [node, news] : meeting.nodes) {
-    out.put(node).put(news.latest).put(news.complete ? 1 : 0).put(news.intervals.size()).put_bytes(news.intervals);
+    const std::uint64_t flags = (news.complete ? kComplete : 0) | (news.wants_cleaning ? kWantsCleaning : 0);
+    out.put(node).put(news.latest).put(flags).put(news.intervals.size()).put_bytes(news.intervals);
   }
   return out.take();
 }
@@ -131,7 +134,9 @@ std::optional<RawMeeting> decode_raw(ByteView bytes) {
     const std::uint64_t node = in.get();
     RawNews& news = meeting.nodes[node];
     news.latest = in.get();
-    news.complete = in.get() != 0;
+    const std::uint64_t flags = in.get();
+    news.complete = (flags & kComplete) != 0;
+    news.wants_cleaning = (flags & kWantsCleaning) != 0;
     const ByteView intervals = in.get_bytes(in.get());
     news.intervals.assign(intervals.begin(), intervals.end());
   }
@@ -153,6 +158,7 @@ void join_numbers(RawMeeting& into, const RawMeeting& from) {
 void join_news(RawNews& into, const RawNews& from) {
   into.latest = std::max(into.latest, from.latest);
   into.complete = into.complete && from.complete;
+  into.wants_cleaning = into.wants_cleaning || from.wants_cleaning;
   into.intervals.insert(into.intervals.end(), from.intervals.begin(), from.intervals.end());
   if (!into.complete) into.intervals.clear();
 }
@@ -191,6 +197,7 @@ Bytes encode(const Numbered& mine, std::uint64_t node, const NodeNews& news) {
   RawNews& raw = meeting.nodes[node];
   raw.latest = news.latest;
   raw.complete = news.complete;
+  raw.wants_cleaning = news.wants_cleaning;
   for (const Interval& interval : news.intervals) {
     const Bytes bytes = encode_interval(interval);
     raw.complete = raw.complete && raw.intervals.size() + bytes.size() <= kMostNewsBytes;
@@ -209,6 +216,7 @@ std::optional<Meeting> decode_meeting(ByteView bytes, std::size_t nodes, std::si
     NodeNews& out = meeting.nodes[node];
     out.latest = news.latest;
     out.complete = news.complete;
+    out.wants_cleaning = news.wants_cleaning;
     if (node >= nodes || !read_intervals(news.intervals, pages, out.intervals)) return std::nullopt;
   }
   return meeting;

@@ -3,7 +3,8 @@
 //   grant    := version clock count interval…          what a lock's releaser leaves for the next holder
 //   meeting  := first second entry…                    what a barrier joins: the number of the barrier as the lowest
 //                                                      and as another rank gave it; an entry per node
-//   entry    := node latest complete bytes interval…   of the node's ranks, since the last barrier
+//   entry    := node latest flags bytes interval…      of the node's ranks, since the last barrier; flags: 1 complete,
+//                                                      2 wants cleaning
 //   interval := number runs (gap, count)…              runs of pages: the gap to the end of the one before
 //
 // All are varints (base/varint.hpp). What does not fit is left out: a reader that lacks an interval asks its node.
@@ -12,6 +13,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -55,8 +57,9 @@ std::optional<Grant> decode_grant(ByteView in, std::size_t nodes, std::size_t pa
 
 /// A node in a barrier.
 struct NodeNews {
-  std::uint64_t latest = 0;  ///< interval
-  bool complete = true;      ///< all intervals since the last barrier are here
+  std::uint64_t latest = 0;     ///< interval
+  bool complete = true;         ///< all intervals since the last barrier are here
+  bool wants_cleaning = false;  ///< Protocol::wants_cleaning
   std::vector<Interval> intervals;
 };
 
@@ -68,6 +71,10 @@ struct Numbered {
 struct Meeting {
   Numbered first, other;  ///< of the lowest rank; of one that gave another number, or the same again
   std::map<std::uint64_t, NodeNews> nodes;
+
+  bool wants_cleaning() const {
+    return std::any_of(nodes.begin(), nodes.end(), [](const auto& one) { return one.second.wants_cleaning; });
+  }
 };
 
 /// What one rank brings. What is too much is left out, and the node is not complete.

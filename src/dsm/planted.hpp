@@ -19,6 +19,11 @@ enum class Bug {
   served_not_read,           ///< 8: a release does not look which home pages were served
   named_for_ever,            ///< 8: a page that was named is never tracked again
   own_place_skipped,         ///< 9: a rank skips the stale log where its node knew all before
+  notice_before_record,      ///< 14: a notice is applied, and no record made before
+  record_without_interval,   ///< 14: a record is made of what no interval names yet, as part of an older one
+  records_not_asked_for,     ///< 14: records of intervals that the asker does not know are given, too
+  more_than_told,            ///< 14: an acquire applies notices that the releaser did not know
+  records_in_any_order,      ///< 15: records are merged from the newest to the oldest
 };
 
 #ifdef GRAPNEL_DSM_PLANTED

@@ -2,7 +2,7 @@
 //
 //   1. a full fence, then the served log: home pages that another node was given are watched from now on
 //   2. collect: which watched pages were written; and those that are carried
-//   3. cached ones: diffs to their homes, by home, and each home's acknowledgement
+//   3. cached ones, with hlrc: diffs to their homes, by home, and each home's acknowledgement
 //   4. an interval that names the cached ones, and home pages of which another node has a copy
 //
 // `busy` of each flushed page is held over the whole round trip, in ascending order, so no two flushes wait for each
@@ -21,6 +21,7 @@
 #include "dsm/diff.hpp"
 #include "dsm/heap.hpp"
 #include "dsm/planted.hpp"
+#include "dsm/protocol.hpp"
 
 namespace grapnel::dsm {
 
@@ -77,13 +78,13 @@ Status Heap::release_writes() {
   // Until the interval is there: what another rank of the node wrote to these pages left with this flush, too, and that
   // one must not release before it is named.
   Taken taken(*this);
-  GRAPNEL_TRY(flush(cached, taken));
+  GRAPNEL_TRY(protocol_->publish(cached, taken));
   if (planted(Bug::given_back_before_named)) {
     taken.give_back();
     os::Word never{0};
     core_.host.wait(never, 0, 3 * base::kMillisecond_ns);
   }
-  GRAPNEL_ASSIGN_OR_RETURN(auto interval, log_.make_interval(cached, at_home, untracked));
+  GRAPNEL_ASSIGN_OR_RETURN(auto interval, log_.make_interval(cached, at_home, untracked, *protocol_));
   taken.give_back();
   {
     // Every copy that another node has of these is older than an interval that it will learn of first.

@@ -13,6 +13,9 @@ const base::SettingsGroup& Settings::group() {
           alike_in_all_ranks(base::integer("GRAPNEL_DSM_HEAP_BYTES", "length of the shared heap",
                                            "65536..1099511627776", &Settings::heap_bytes, 64 * base::kKiB,
                                            1024 * base::kGiB)),
+          alike_in_all_ranks(base::choice("GRAPNEL_DSM_PROTOCOL", "how the shared heap is kept coherent", "hlrc|lrc",
+                                          &Settings::protocol,
+                                          {{"hlrc", ProtocolChoice::hlrc}, {"lrc", ProtocolChoice::lrc}})),
           base::choice("GRAPNEL_DSM_TRAP", "how the shared heap notices accesses", "auto|uffd|mprotect",
                        &Settings::trap,
                        {{"auto", TrapKind::automatic}, {"uffd", TrapKind::uffd}, {"mprotect", TrapKind::mprotect}}),
@@ -27,6 +30,9 @@ const base::SettingsGroup& Settings::group() {
                                            &Settings::locks, 1, 1048576)),
           base::text("GRAPNEL_DSM_REPORT", "where rank 0 writes which nodes share which pages of the shared heap",
                      "a file's name", &Settings::report),
+          alike_in_all_ranks(base::integer(
+              "GRAPNEL_DSM_RECORD_BYTES", "records of a node with lrc; past half of it a barrier collects them",
+              "65536..1099511627776", &Settings::record_bytes, 64 * base::kKiB, 1024 * base::kGiB)),
       }};
   return settings;
 }

@@ -11,15 +11,18 @@
 namespace grapnel::dsm {
 
 enum class TrapKind { automatic, uffd, mprotect };
+enum class ProtocolChoice { hlrc, lrc };
 enum class HomeChoice { first_touch, block, round_robin };
 
 struct Settings {
+  ProtocolChoice protocol = ProtocolChoice::hlrc;
   TrapKind trap = TrapKind::automatic;
   HomeChoice homes = HomeChoice::first_touch;
   std::uint64_t heap_bytes = base::kGiB;
   std::uint32_t read_ahead = 16;  ///< pages that one fetch brings at most
   std::uint32_t locks = 4096;
   std::string report;  ///< file; empty: none
+  std::uint64_t record_bytes = 256 * base::kMiB;  ///< lrc: of a node's records
 
   static const base::SettingsGroup& group();
 };

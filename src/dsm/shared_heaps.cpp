@@ -96,11 +96,13 @@ Result<std::shared_ptr<Heap>> SharedHeaps::open(const SharedHeapOptions& asked) 
   }
   if (!made.ok()) {
     heap.reset();
+    if (parts.records) GRAPNEL_TRY(parts.records->free(core_));
     if (parts.locks) GRAPNEL_TRY(core_.service<locks::Locks>().destroy(*parts.locks));
     GRAPNEL_TRY(memory.free(core_));
     return made;
   }
-  if (core_.server != nullptr) handlers_.open(memory, core_.config.get<Settings>().homes, parts.report != nullptr);
+  const HomeChoice homes = core_.config.get<Settings>().homes;
+  if (core_.server != nullptr) handlers_.open(memory, parts.records, homes, parts.report != nullptr);
   core_.service<rma::RmaService>().rma().keep_out(heap->base(), heap->base() + heap->bytes());
   // Every server knows the heap before any rank goes on.
   GRAPNEL_TRY(exchange::meet(core_.exchange, core_.world));
@@ -118,6 +120,10 @@ Status SharedHeaps::make_parts(HeapParts& parts, int locks) {
   }
   parts.combine = combine_;
   GRAPNEL_TRY(agree_on_addresses(parts));
+  const auto& settings = core_.config.get<Settings>();
+  if (settings.protocol == ProtocolChoice::lrc && core_.launch.nodes().node_count() > 1) {
+    GRAPNEL_ASSIGN_OR_RETURN(parts.records, RecordMemory::allocate(core_, parts.memory, settings.record_bytes));
+  }
   LockOptions options;
   options.payload_bytes = core_.launch.nodes().node_count() > 1 ? kMostLockPayload : 0;
   parts.lock_count = static_cast<std::uint32_t>(locks);

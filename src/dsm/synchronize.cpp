@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "dsm/heap.hpp"
+#include "dsm/node_turn.hpp"
+#include "dsm/protocol.hpp"
 
 namespace grapnel::dsm {
 namespace {
@@ -19,9 +21,10 @@ Status Heap::check_lock(int number) const {
 }
 
 // The releaser's node stands in front of what it knows.
-Bytes Heap::grant() const {
+Result<Bytes> Heap::grant() {
   Bytes payload{static_cast<std::byte>(me_)};
-  const Bytes rest = encode(Grant{log_.clock(), log_.newest(kMostRunsGiven)});
+  GRAPNEL_ASSIGN_OR_RETURN(Clock clock, log_.clock());
+  const Bytes rest = encode(Grant{std::move(clock), log_.newest(kMostRunsGiven)});
   payload.insert(payload.end(), rest.begin(), rest.end());
   return payload;
 }
@@ -66,7 +69,8 @@ Status Heap::unlock(int number) {
   if (one_node()) return parts_.locks->release(lock_index(number), lock_home(number));
   const Stopwatch watch(core_.host, counts_.lock);
   GRAPNEL_TRY(release_writes());
-  return parts_.locks->release(lock_index(number), lock_home(number), false, grant());
+  GRAPNEL_ASSIGN_OR_RETURN(const Bytes payload, grant());
+  return parts_.locks->release(lock_index(number), lock_home(number), false, payload);
 }
 
 Status Heap::barrier(int number) {
@@ -78,6 +82,7 @@ Status Heap::barrier(int number) {
     news.latest = log_.known(me_);
     news.complete = std::exchange(runs_since_barrier_, 0) <= kMostRunsKept;
     news.intervals = std::exchange(since_barrier_, {});
+    news.wants_cleaning = protocol_->wants_cleaning();
   }
   const Bytes mine = encode({index(core_.launch.rank()), static_cast<std::uint32_t>(number)}, me_, news);
   // Refused: it took place, but an earlier put of this rank's was declined.
@@ -89,6 +94,7 @@ Status Heap::barrier(int number) {
   GRAPNEL_TRY(check_numbers(*meeting));
   if (one_node()) return passed;
   GRAPNEL_TRY(take_node_step(*meeting));
+  if (meeting->wants_cleaning()) GRAPNEL_TRY(protocol_->clean_up());
   unmap_stale();
   return passed;
 }
@@ -104,22 +110,8 @@ Status Heap::check_numbers(const Meeting& meeting) {
 
 // The first rank of a node to leave the barrier learns for all of them, so that no other node is asked twice.
 Status Heap::take_node_step(const Meeting& meeting) {
-  const std::uint32_t before = barriers_done_++;
   NodeWords& node = memory_.node();
-  std::uint32_t seen = before;
-  if (node.step_begun.compare_exchange_strong(seen, before + 1)) {
-    GRAPNEL_TRY(learn(meeting));
-    node.step_done.store(before + 1, std::memory_order_release);  // pairs with those that wait below
-    core_.host.wake(node.step_done);
-    return {};
-  }
-  return core_.waiting.on_word(
-      node.step_done, [&](std::uint32_t done) { return static_cast<std::int32_t>(done - before) > 0; },
-      progress::Waiting::kForever, progress::Waiting::kLongestSleep_ns,
-      [&] {
-        return progress::WaitSubject{
-            progress::WaitKind::barrier, "barrier", {core_.world.key, before + 1}, &core_.launch.nodes().ranks_of[me_]};
-      });
+  return once_per_node(core_, node.step_begun, node.step_done, barriers_done_++, [&] { return learn(meeting); });
 }
 
 }  // namespace grapnel::dsm

@@ -6,7 +6,7 @@
 
 namespace grapnel::test {
 
-WORLD_TEST(Heap, BlocksDoNotOverlapAndCanBeFreedAnywhere) {
+HEAP_TEST(Heap, BlocksDoNotOverlapAndCanBeFreedAnywhere) {
   SmallHeap h(g);
   SharedHeap& heap = h.heap();
   constexpr std::size_t kBlocks = 20;
@@ -43,7 +43,7 @@ WORLD_TEST(Heap, BlocksDoNotOverlapAndCanBeFreedAnywhere) {
 }
 
 // Blocks are used again; between nodes, not before what was written to them is everywhere.
-WORLD_TEST(Heap, FreedBlocksAreUsedAgain) {
+HEAP_TEST(Heap, FreedBlocksAreUsedAgain) {
   SmallHeap h(g);
   SharedHeap& heap = h.heap();
   const std::size_t most = heap.bytes() / static_cast<std::size_t>(h.size()) / kPage * kPage;
@@ -73,7 +73,7 @@ WORLD_TEST(Heap, FreedBlocksAreUsedAgain) {
 }
 
 // A heap that cannot be made leaves nothing behind, and the next one can be.
-WORLD_TEST(Heap, AnOpenThatFailsCanBeTriedAgain) {
+HEAP_TEST(Heap, AnOpenThatFailsCanBeTriedAgain) {
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(g.open_shared_heap({.bytes = std::size_t{1} << 60}).status().code(), Code::invalid_argument);
     if (g.size() > 1) {
@@ -85,7 +85,7 @@ WORLD_TEST(Heap, AnOpenThatFailsCanBeTriedAgain) {
   h.barrier();
 }
 
-WORLD_TEST(Heap, MistakesAreNamed) {
+HEAP_TEST(Heap, MistakesAreNamed) {
   SmallHeap h(g);
   SharedHeap& heap = h.heap();
   EXPECT_EQ(g.open_shared_heap({.bytes = 1 << 20}).status().code(), Code::invalid_argument);
@@ -107,7 +107,7 @@ WORLD_TEST(Heap, MistakesAreNamed) {
 }
 
 // A fault there would ask for the client that the transfer holds.
-WORLD_TEST(Heap, IsNoLocalBufferOfATransferBetweenNodes) {
+HEAP_TEST(Heap, IsNoLocalBufferOfATransferBetweenNodes) {
   SmallHeap h(g);
   const auto memory = g.allocate(256);
   ASSERT_TRUE(memory.ok());
@@ -133,7 +133,7 @@ WORLD_TEST(Heap, IsNoLocalBufferOfATransferBetweenNodes) {
   EXPECT_OK(g.free(*memory));
 }
 
-WORLD_TEST(Heap, TryLockAnswersWhetherItWasFree) {
+HEAP_TEST(Heap, TryLockAnswersWhetherItWasFree) {
   SmallHeap h(g);
   if (h.me() == 0) {
     h.lock(5);

@@ -4,7 +4,7 @@
 
 namespace grapnel::test {
 
-WORLD_TEST(Litmus, ABarrierPassesAMessage) {
+HEAP_TEST(Litmus, ABarrierPassesAMessage) {
   SmallHeap h(g);
   for (int round = 0; round < 4; ++round) {
     const int writer = round % h.size();
@@ -19,7 +19,7 @@ WORLD_TEST(Litmus, ABarrierPassesAMessage) {
   }
 }
 
-WORLD_TEST(Litmus, ALockPassesAMessage) {
+HEAP_TEST(Litmus, ALockPassesAMessage) {
   SmallHeap h(g);
   // Data far from the flag; both under the lock.
   constexpr std::size_t kFlag = 0, kData = 10 * kPage;
@@ -41,7 +41,7 @@ WORLD_TEST(Litmus, ALockPassesAMessage) {
 }
 
 // Neighbouring bytes, and neighbouring words, of all ranks at once.
-WORLD_TEST(Litmus, WritersShareAPage) {
+HEAP_TEST(Litmus, WritersShareAPage) {
   SmallHeap h(g);
   const auto me = static_cast<std::size_t>(h.me()), size = static_cast<std::size_t>(h.size());
   for (std::uint8_t round = 1; round <= 5; ++round) {
@@ -54,7 +54,7 @@ WORLD_TEST(Litmus, WritersShareAPage) {
   }
 }
 
-WORLD_TEST(Litmus, ACounterMovesFromRankToRank) {
+HEAP_TEST(Litmus, ACounterMovesFromRankToRank) {
   SmallHeap h(g);
   for (int i = 0; i < 10; ++i) {
     h.lock(3);
@@ -66,7 +66,7 @@ WORLD_TEST(Litmus, ACounterMovesFromRankToRank) {
 }
 
 // What B wrote after it saw A's write is seen with A's write by C, which never met A.
-WORLD_TEST_ON(Litmus, SeeingIsTransitive, shapes_from(3)) {
+HEAP_TEST_ON(Litmus, SeeingIsTransitive, shapes_from(3)) {
   SmallHeap h(g);
   constexpr std::size_t kX = 0, kY = 5 * kPage, kZ = 9 * kPage;
   for (std::uint64_t round = 1; round <= 3; ++round) {
@@ -98,7 +98,7 @@ WORLD_TEST_ON(Litmus, SeeingIsTransitive, shapes_from(3)) {
 }
 
 // A page that a lock makes stale while this rank has written it: both writes survive.
-WORLD_TEST_ON(Litmus, ADirtyPageBecomesStale, shapes_from(2)) {
+HEAP_TEST_ON(Litmus, ADirtyPageBecomesStale, shapes_from(2)) {
   SmallHeap h(g);
   for (std::uint64_t round = 1; round <= 5; ++round) {
     h.set(8 * static_cast<std::size_t>(h.me()), round);  // not under the lock: each rank's own
@@ -116,7 +116,7 @@ WORLD_TEST_ON(Litmus, ADirtyPageBecomesStale, shapes_from(2)) {
   }
 }
 
-WORLD_TEST(Litmus, ABarrierWithALockHeld) {
+HEAP_TEST(Litmus, ABarrierWithALockHeld) {
   SmallHeap h(g);
   const int number = h.me() % 16;
   if (h.me() < 16) h.lock(number);
@@ -132,7 +132,7 @@ WORLD_TEST(Litmus, ABarrierWithALockHeld) {
 
 // The page is at home with its first writer. What that one writes before others have it, and after, and after an
 // interval named it, is seen.
-WORLD_TEST(Litmus, TheHomeWrites) {
+HEAP_TEST(Litmus, TheHomeWrites) {
   SmallHeap h(g);
   if (h.me() == 0) h.set(0, 1);
   h.barrier();
@@ -149,7 +149,7 @@ WORLD_TEST(Litmus, TheHomeWrites) {
   h.barrier();
 }
 
-WORLD_TEST(Litmus, ThePartsOfALine) {
+HEAP_TEST(Litmus, ThePartsOfALine) {
   SmallHeap h(g);
   // Each rank adds to its own 32-bit half words, which share 64-bit words with others'.
   const auto me = static_cast<std::size_t>(h.me()), size = static_cast<std::size_t>(h.size());
@@ -162,7 +162,7 @@ WORLD_TEST(Litmus, ThePartsOfALine) {
 }
 
 // Ranks that write without order see garbage where they race, and nothing else breaks.
-WORLD_TEST(Litmus, ARaceHarmsOnlyItsOwnWords) {
+HEAP_TEST(Litmus, ARaceHarmsOnlyItsOwnWords) {
   SmallHeap h(g);
   for (std::uint64_t round = 1; round <= 4; ++round) {
     h.set(0, static_cast<std::uint64_t>(h.me()) + round);

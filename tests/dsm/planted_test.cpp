@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dsm/planted.hpp"
 
+#include <array>
 #include <atomic>
 #include <functional>
 
@@ -37,10 +38,12 @@ bool fails(Shape shape, std::uint64_t seed, const Body& is_right) {
   return wrong > 0 || !outcome.ok();
 }
 
-bool random_program_fails(std::uint64_t seed) {
+bool random_program_fails(std::uint64_t seed, dsm::ProtocolChoice protocol) {
   constexpr Shape kShapes[] = {{5, 2}, {4, 2}, {3, 3}, {7, 3}};
-  return fails(kShapes[seed % 4], seed,
-               [](Runtime& g, std::uint64_t of) { return random_programs::play(g, of).empty(); });
+  return fails(kShapes[seed % 4], seed, [protocol](Runtime& g, std::uint64_t of) {
+    heap_settings = {.protocol = protocol};
+    return random_programs::play(g, of).empty();
+  });
 }
 
 // Rank 0 writes under a lock, takes another one inside, by which the page becomes stale, and gives the first one on to
@@ -49,6 +52,7 @@ bool nested_locks_fail(std::uint64_t seed) {
   std::atomic<std::uint64_t> written{0};  // by rank 0, under lock 1: the ranks share a process here
   return fails({5, 3}, seed, [&](Runtime& g, std::uint64_t) {
     constexpr std::uint64_t kRounds = 12;
+    heap_settings = {};
     SmallHeap h(g);
     if (h.me() == 4) h.set(4000, 1);
     h.barrier();
@@ -77,9 +81,38 @@ bool nested_locks_fail(std::uint64_t seed) {
   });
 }
 
+// Counters of one page, each under its own lock, some of them held inside another: what a rank reads was written over by
+// several nodes, whose intervals reach it in many orders.
+bool counters_fail(std::uint64_t seed) {
+  constexpr std::size_t kCounters = 3;
+  std::array<std::atomic<std::uint64_t>, kCounters> counted{};  // the ranks share a process here
+  return fails({8, 4}, seed, [&](Runtime& g, std::uint64_t of) {
+    heap_settings = {.protocol = dsm::ProtocolChoice::lrc};
+    SmallHeap h(g);
+    base::Random random(of * 1000 + static_cast<std::uint64_t>(h.me()));
+    bool right = true;
+    for (int round = 0; round < 10 && right; ++round) {
+      const std::size_t i = random.below(kCounters);
+      const int number = static_cast<int>(i);
+      h.lock(number);
+      right = h.get(8 * i) == counted[i];
+      h.set(8 * i, ++counted[i]);
+      if (i + 1 < kCounters && random.chance(0.4)) {
+        h.lock(number + 1);
+        h.unlock(number + 1);
+      }
+      h.unlock(number);
+    }
+    h.barrier();
+    return right;
+  });
+}
+
 bool fails(std::uint64_t seed, Bug bug) {
-  return bug == Bug::busy_not_asked || bug == Bug::given_back_before_named ? nested_locks_fail(seed)
-                                                                           : random_program_fails(seed);
+  if (bug == Bug::records_not_asked_for || bug == Bug::more_than_told) return counters_fail(seed);
+  if (bug == Bug::busy_not_asked || bug == Bug::given_back_before_named) return nested_locks_fail(seed);
+  const bool of_lrc = bug >= Bug::notice_before_record;
+  return random_program_fails(seed, of_lrc ? dsm::ProtocolChoice::lrc : dsm::ProtocolChoice::hlrc);
 }
 
 class PlantedBug : public ::testing::TestWithParam<std::pair<const char*, Bug>> {};
@@ -93,25 +126,28 @@ TEST_P(PlantedBug, IsFound) {
   RecordProperty("seed", seed);
 }
 
-INSTANTIATE_TEST_SUITE_P(Heap, PlantedBug,
-                         ::testing::Values(std::pair{"PublishedBeforeApplied", Bug::published_before_applied},
-                                           std::pair{"HaveOfTheAnswer", Bug::have_of_the_answer},
-                                           std::pair{"TwinNotUpdated", Bug::twin_not_updated},
-                                           std::pair{"MergeOverwrites", Bug::merge_overwrites},
-                                           std::pair{"FetchBesideFlush", Bug::fetch_beside_flush},
-                                           std::pair{"DirtForgotten", Bug::dirt_forgotten},
-                                           std::pair{"GivenBackBeforeNamed", Bug::given_back_before_named},
-                                           std::pair{"BusyNotAsked", Bug::busy_not_asked},
-                                           std::pair{"MarkAfterLook", Bug::mark_after_look},
-                                           std::pair{"ServedNotRead", Bug::served_not_read},
-                                           std::pair{"NamedForEver", Bug::named_for_ever},
-                                           std::pair{"OwnPlaceSkipped", Bug::own_place_skipped}),
-                         [](const auto& test) { return test.param.first; });
+INSTANTIATE_TEST_SUITE_P(
+    Heap, PlantedBug,
+    ::testing::Values(
+        std::pair{"PublishedBeforeApplied", Bug::published_before_applied},
+        std::pair{"HaveOfTheAnswer", Bug::have_of_the_answer}, std::pair{"TwinNotUpdated", Bug::twin_not_updated},
+        std::pair{"MergeOverwrites", Bug::merge_overwrites}, std::pair{"FetchBesideFlush", Bug::fetch_beside_flush},
+        std::pair{"DirtForgotten", Bug::dirt_forgotten},
+        std::pair{"GivenBackBeforeNamed", Bug::given_back_before_named}, std::pair{"BusyNotAsked", Bug::busy_not_asked},
+        std::pair{"MarkAfterLook", Bug::mark_after_look}, std::pair{"ServedNotRead", Bug::served_not_read},
+        std::pair{"NamedForEver", Bug::named_for_ever}, std::pair{"OwnPlaceSkipped", Bug::own_place_skipped},
+        std::pair{"NoticeBeforeRecord", Bug::notice_before_record},
+        std::pair{"RecordWithoutInterval", Bug::record_without_interval},
+        std::pair{"RecordsNotAskedFor", Bug::records_not_asked_for}, std::pair{"MoreThanTold", Bug::more_than_told},
+        std::pair{"RecordsInAnyOrder", Bug::records_in_any_order}),
+    [](const auto& test) { return test.param.first; });
 
 TEST(WithoutPlantedBug, NoSeedFails) {
   for (std::uint64_t seed = 1; seed <= kSeedsWithoutBug; ++seed) {
-    EXPECT_FALSE(random_program_fails(seed)) << seed;
+    EXPECT_FALSE(random_program_fails(seed, dsm::ProtocolChoice::hlrc)) << seed;
+    EXPECT_FALSE(random_program_fails(seed, dsm::ProtocolChoice::lrc)) << seed;
     EXPECT_FALSE(nested_locks_fail(seed)) << seed;
+    EXPECT_FALSE(counters_fail(seed)) << seed;
   }
 }
 

@@ -16,7 +16,7 @@ std::uint64_t programs_of_a_job() {
 
 }  // namespace
 
-WORLD_TEST(Random, ProgramsWithoutRacesReadWhatTheyShould) {
+HEAP_TEST(Random, ProgramsWithoutRacesReadWhatTheyShould) {
   SmallHeap h(g);
   for (std::uint64_t i = 0; i < programs_of_a_job(); ++i) {
     ASSERT_EQ(random_programs::play(h, world_seed() + i), "") << "program " << world_seed() + i;

@@ -1,19 +1,33 @@
-// What the tests of the shared heap share: a small heap, and its words as 64-bit numbers.
+// What the tests of the shared heap share: a small heap, and its words as 64-bit numbers; and tests that run under each
+// protocol.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
 
+#include "base/units.hpp"
+#include "dsm/settings.hpp"
+#include "harness/access.hpp"
 #include "harness/world.hpp"
 
 namespace grapnel::test {
 
 inline constexpr std::size_t kPage = 4096;
 
+/// What the heaps of this rank are opened with.
+struct HeapSettings {
+  dsm::ProtocolChoice protocol = dsm::ProtocolChoice::hlrc;
+  std::uint64_t record_bytes = 4 * base::kMiB;
+};
+inline thread_local HeapSettings heap_settings;
+
 /// A heap of `mib` MiB, whose memory tests use by offset.
 class SmallHeap {
  public:
   explicit SmallHeap(Runtime& g, std::size_t mib = 2) : g_(g) {
+    auto& settings = RuntimeAccess::parts(g).config.change<dsm::Settings>();
+    settings.protocol = heap_settings.protocol;
+    settings.record_bytes = heap_settings.record_bytes;
     auto opened = g.open_shared_heap({.bytes = mib << 20, .locks = 16});
     EXPECT_TRUE(opened.ok()) << opened.status().to_string();
     if (opened) heap_ = *std::move(opened);
@@ -44,3 +58,17 @@ class SmallHeap {
 };
 
 }  // namespace grapnel::test
+
+/// A WORLD_TEST for each protocol: `Suite`, and `SuiteLrc`.
+#define HEAP_TEST_ON(Suite, Name, shapes)                                               \
+  static void heap_body_##Suite##_##Name(::grapnel::Runtime& g);                        \
+  WORLD_TEST_ON(Suite, Name, shapes) {                                                  \
+    ::grapnel::test::heap_settings = {};                                                \
+    heap_body_##Suite##_##Name(g);                                                      \
+  }                                                                                     \
+  WORLD_TEST_ON(Suite##Lrc, Name, shapes) {                                             \
+    ::grapnel::test::heap_settings = {.protocol = ::grapnel::dsm::ProtocolChoice::lrc}; \
+    heap_body_##Suite##_##Name(g);                                                      \
+  }                                                                                     \
+  static void heap_body_##Suite##_##Name([[maybe_unused]] ::grapnel::Runtime& g)
+#define HEAP_TEST(Suite, Name) HEAP_TEST_ON(Suite, Name, ::grapnel::test::all_shapes())

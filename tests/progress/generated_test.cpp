@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iostream>
 
+#include "dsm/settings.hpp"
 #include "progress/generator.hpp"
 #include "progress/wire_world.hpp"
 #include "sync/settings.hpp"
@@ -229,6 +230,8 @@ void take_part(Runtime& g, const Plan& plan, std::uint64_t seed, LockKind kind, 
   auto gap = g.allocate(32 * base::kMiB);
   auto words = g.allocate(4096);
   auto locks = g.create_lock_set(2, {.kind = kind});
+  RuntimeAccess::parts(g).config.change<dsm::Settings>().protocol =
+      seed / 2 % 2 == 0 ? dsm::ProtocolChoice::hlrc : dsm::ProtocolChoice::lrc;
   auto heap = g.open_shared_heap({.bytes = base::kMiB, .locks = g.size()});
   for (const Status& made : {ground.status(), gap.status(), words.status(), locks.status(), heap.status()}) {
     ASSERT_OK(made);
