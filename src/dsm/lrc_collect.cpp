@@ -17,6 +17,7 @@
 #include "dsm/lrc.hpp"
 #include "dsm/node_turn.hpp"
 #include "dsm/page_set.hpp"
+#include "dsm/planted.hpp"
 
 namespace grapnel::dsm {
 
@@ -103,7 +104,7 @@ Status Lrc::complete_what_is_kept() {
     PageHistory& history = records_.history(page);
     if ((history.collect.load(std::memory_order_relaxed) & Records::kKept) == 0) continue;
     history.collect.fetch_and(~Records::kKept, std::memory_order_relaxed);
-    while (!memory_.words(page).is_valid()) GRAPNEL_TRY(make_valid(page));
+    while (!memory_.words(page).is_valid() && !planted(Bug::kept_and_stale)) GRAPNEL_TRY(make_valid(page));
   }
   return {};
 }

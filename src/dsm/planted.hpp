@@ -24,6 +24,8 @@ enum class Bug {
   records_not_asked_for,     ///< 14: records of intervals that the asker does not know are given, too
   more_than_told,            ///< 14: an acquire applies notices that the releaser did not know
   records_in_any_order,      ///< 15: records are merged from the newest to the oldest
+  dropped_and_silent,        ///< 16: a node that has dropped records answers with those that it still has
+  kept_and_stale,            ///< 16: a keeper does not make valid what it keeps
 };
 
 #ifdef GRAPNEL_DSM_PLANTED

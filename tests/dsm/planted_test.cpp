@@ -81,8 +81,22 @@ bool nested_locks_fail(std::uint64_t seed) {
   });
 }
 
-// Counters of one page, each under its own lock, some of them held inside another: what a rank reads was written over by
-// several nodes, whose intervals reach it in many orders.
+// Random programs whose records are collected, several in one heap.
+bool collected_programs_fail(std::uint64_t seed) {
+  constexpr Shape kShapes[] = {{5, 2}, {4, 3}, {3, 3}, {7, 3}};
+  return fails(kShapes[seed % 4], seed, [](Runtime& g, std::uint64_t of) {
+    heap_settings = {.protocol = dsm::ProtocolChoice::lrc, .record_bytes = 128 * base::kKiB};
+    SmallHeap h(g);
+    bool right = true;
+    for (std::uint64_t program = 0; program < 3 && right; ++program) {
+      right = random_programs::play(h, 2 * (3 * of + program)).empty();
+    }
+    return right;
+  });
+}
+
+// Counters of one page, each under its own lock, some of them held inside another: what a rank reads was written over
+// by several nodes, whose intervals reach it in many orders.
 bool counters_fail(std::uint64_t seed) {
   constexpr std::size_t kCounters = 3;
   std::array<std::atomic<std::uint64_t>, kCounters> counted{};  // the ranks share a process here
@@ -110,6 +124,7 @@ bool counters_fail(std::uint64_t seed) {
 
 bool fails(std::uint64_t seed, Bug bug) {
   if (bug == Bug::records_not_asked_for || bug == Bug::more_than_told) return counters_fail(seed);
+  if (bug == Bug::dropped_and_silent || bug == Bug::kept_and_stale) return collected_programs_fail(seed);
   if (bug == Bug::busy_not_asked || bug == Bug::given_back_before_named) return nested_locks_fail(seed);
   const bool of_lrc = bug >= Bug::notice_before_record;
   return random_program_fails(seed, of_lrc ? dsm::ProtocolChoice::lrc : dsm::ProtocolChoice::hlrc);
@@ -139,7 +154,8 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair{"NoticeBeforeRecord", Bug::notice_before_record},
         std::pair{"RecordWithoutInterval", Bug::record_without_interval},
         std::pair{"RecordsNotAskedFor", Bug::records_not_asked_for}, std::pair{"MoreThanTold", Bug::more_than_told},
-        std::pair{"RecordsInAnyOrder", Bug::records_in_any_order}),
+        std::pair{"RecordsInAnyOrder", Bug::records_in_any_order},
+        std::pair{"DroppedAndSilent", Bug::dropped_and_silent}, std::pair{"KeptAndStale", Bug::kept_and_stale}),
     [](const auto& test) { return test.param.first; });
 
 TEST(WithoutPlantedBug, NoSeedFails) {
@@ -148,6 +164,7 @@ TEST(WithoutPlantedBug, NoSeedFails) {
     EXPECT_FALSE(random_program_fails(seed, dsm::ProtocolChoice::lrc)) << seed;
     EXPECT_FALSE(nested_locks_fail(seed)) << seed;
     EXPECT_FALSE(counters_fail(seed)) << seed;
+    EXPECT_FALSE(collected_programs_fail(seed)) << seed;
   }
 }
 
