@@ -49,6 +49,8 @@ struct SharedHeapCounts {
   std::uint64_t notices_received = 0;    ///< pages of other nodes' intervals that this rank applied for its node
   std::uint64_t unmapped_pages = 0;      ///< by acquires
   std::uint64_t locks = 0, barriers = 0;
+  std::uint64_t condition_waits = 0;
+  std::uint64_t condition_messages = 0;  ///< of waits, signals and broadcasts, to keepers of conditions and to waiters
   SharedHeapTimes times;
 };
 

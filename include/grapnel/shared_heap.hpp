@@ -71,6 +71,30 @@ class GRAPNEL_API SharedHeap {
   /// give different ones, the job ends with a message that names both. Errors: peer_dead.
   Status barrier(int number = 0);
 
+  // Conditions: a rank that holds a lock waits until another one has changed something under the same lock.
+  //
+  //   while (!ready) heap.wait(condition, lock);          // between lock and unlock, as signal and broadcast
+  //
+  // There are as many as locks: 0 … locks() − 1. A condition belongs to one lock while ranks wait for it.
+
+  /// Gives the lock back as `unlock` does, sleeps until a `signal` or `broadcast` that follows under the lock wakes
+  /// this rank, and takes the lock as `lock` does: what the waker and later holders wrote is seen. No wake-up is lost,
+  /// and none is spurious. Another rank may hold the lock in between and change what was waited for: look again. One
+  /// thread of a rank waits at a time. Errors: invalid_argument (no such condition or lock; the lock is not held; ranks
+  /// wait for the condition with another lock; another thread of this rank waits), all with the lock still held;
+  /// peer_dead: a death ends the wait, and the lock is not held. Cost: a round trip to the node that keeps the
+  /// condition (its number modulo nodes), none inside that node; an unlock and a lock. Source: C. A. R. Hoare,
+  /// "Monitors", CACM 17(10), 1974, with the order of Mesa: B. Lampson, D. Redell, CACM 23(2), 1980.
+  Status wait(int condition, int lock);
+  /// Wakes the rank that has waited longest for the condition; without effect where none waits. The caller holds the
+  /// lock, and goes on to hold it. Completes when the wake-up has left; the rank acquires the lock after the caller
+  /// released it. Errors: invalid_argument (no such condition or lock; the lock is not held; ranks wait with another
+  /// one), peer_dead. Cost: the round trip of `wait`, and a message where the waiter is on another node.
+  Status signal(int condition, int lock);
+  /// The same for all ranks that wait; they acquire the lock one after the other. Cost: one round trip, and a message
+  /// per waiter on other nodes.
+  Status broadcast(int condition, int lock);
+
   /// Makes [address, +bytes) accessible, for a system call that gets it next; `writes`: for one that writes there.
   /// Errors: invalid_argument (not in the heap).
   Status touch(const void* address, std::size_t bytes, bool writes);

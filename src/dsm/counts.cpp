@@ -43,6 +43,8 @@ constexpr Row kCounts[] = {
     {"unmapped pages", &SharedHeapCounts::unmapped_pages},
     {"locks", &SharedHeapCounts::locks},
     {"barriers", &SharedHeapCounts::barriers},
+    {"condition waits", &SharedHeapCounts::condition_waits},
+    {"condition messages", &SharedHeapCounts::condition_messages},
 };
 
 struct TimeRow {
@@ -83,6 +85,8 @@ SharedHeapCounts Counts::values() const {
   values.unmapped_pages = unmapped_pages.value();
   values.locks = locks.value();
   values.barriers = barriers.value();
+  values.condition_waits = condition_waits.value();
+  values.condition_messages = condition_messages.value();
   values.times = {trap.value(),
                   lookup.value(),
                   without(fetch, merge),

@@ -64,6 +64,16 @@ Handlers::Handlers(core::Core& core, progress::HandlerId first) : core_(core) {
         return Outcome::done;
       });
   add_record_handlers(table, first);
+  add(table, first, Call::condition, "question about a condition", sizeof(ConditionBody), sizeof(ConditionBody), true,
+      [](Handlers& self, Served& heap, Request& request) { return self.condition(heap, request); });
+  add(table, first, Call::wake, "wake-up of a waiter", sizeof(WakeBody), sizeof(WakeBody), false,
+      [](Handlers& self, Served& heap, Request& request) {
+        const auto body = request.body_as<WakeBody>();
+        const auto& node_of = self.core_.launch.nodes().node_of;
+        const bool is_here = body.rank < node_of.size() && node_of[body.rank] == self.core_.launch.node() &&
+                             body.condition < heap.memory.condition_count();
+        return is_here && wake_waiter(heap.memory, self.core_.host, body) ? Outcome::done : Outcome::refused;
+      });
 }
 
 void Handlers::add(progress::HandlerTable& table, progress::HandlerId first, Call call, const char* name,
@@ -161,6 +171,18 @@ progress::Outcome Handlers::diffs(Served& heap, progress::Request& request) {
     if (!apply(heap, header.page, diff)) return Outcome::retry;
     request.resume = request.payload.size() - in.rest().size();
   }
+  return Outcome::done;
+}
+
+progress::Outcome Handlers::condition(Served& heap, progress::Request& request) {
+  const auto body = request.body_as<ConditionBody>();
+  if (!heap.queues.is_kept_here(body, index(core_.launch.node()))) return Outcome::refused;
+  const auto answer = heap.queues.try_do(body, static_cast<std::uint32_t>(index(request.origin)));
+  if (!answer) return Outcome::retry;
+  if (answer->refused) return Outcome::refused;
+  const ByteView ranks = std::as_bytes(std::span(answer->ranks));
+  const ConditionReply reply{answer->other_lock};
+  answer_with(request, base::bytes_of(reply), std::make_unique<Bytes>(ranks.begin(), ranks.end()));
   return Outcome::done;
 }
 

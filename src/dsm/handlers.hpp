@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "core/core.hpp"
+#include "dsm/condition_queues.hpp"
 #include "dsm/directory.hpp"
 #include "dsm/heap_memory.hpp"
 #include "dsm/home_twins.hpp"
@@ -43,7 +44,7 @@ class Handlers {
   struct Served {
     Served(core::Core& core, const HeapMemory& heap, const std::optional<RecordMemory>& record_memory,
            HomeChoice homes, bool reports)
-        : memory(heap), log(core.launch, core.host, memory), directory(memory, homes), allocator(memory) {
+        : memory(heap), log(core.launch, core.host, memory), directory(memory, homes), allocator(memory), queues(memory) {
       if (record_memory) records.emplace(core, memory, *record_memory);
       if (reports) twins.emplace(heap, core.host);
     }
@@ -53,6 +54,7 @@ class Handlers {
     PageAllocator allocator;
     std::optional<HomeTwins> twins;
     std::optional<Records> records;  ///< with lrc
+    ConditionQueues queues;
   };
 
   void add(progress::HandlerTable& table, progress::HandlerId first, Call call, const char* name,
@@ -66,6 +68,7 @@ class Handlers {
   bool are_wishes(const Served& heap, const RecordsBody& body) const;
   progress::Outcome keep(Served& heap, progress::Request& request);
   progress::Outcome whole(Served& heap, progress::Request& request);
+  progress::Outcome condition(Served& heap, progress::Request& request);
   bool may_be_here(const Served& heap, std::size_t page) const;
   bool begin_twins(Served& heap, const FetchBody& body);
   bool apply(Served& heap, std::size_t page, ByteView diff);

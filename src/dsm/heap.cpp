@@ -25,6 +25,7 @@ Heap::Heap(core::Core& core, sync::Barriers& barriers, HeapParts parts)
       log_(core.launch, core.host, memory_),
       directory_(memory_, core.config.get<Settings>().homes),
       allocator_(memory_),
+      queues_(memory_),
       settings_(core.config.get<Settings>()),
       me_(index(core.launch.node())),
       protocol_(make_protocol()),

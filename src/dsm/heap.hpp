@@ -5,6 +5,7 @@
 //   acquire.cpp            intervals that come along, or are asked for, make pages stale, which are unmapped
 //   synchronize.cpp        locks and barriers are those of `locks` and `sync`: what they carry is intervals
 //   protocol.hpp           what hlrc (hlrc.hpp) and lrc (lrc.hpp) do each in its own way
+//   conditions.cpp         a wait for a condition is a release, a sleep, an acquire
 //
 // The invariants, with the tests that hold them, are in docs/dsm.md.
 //
@@ -23,6 +24,7 @@
 #include "base/mutex.hpp"
 #include "core/core.hpp"
 #include "dsm/counts.hpp"
+#include "dsm/condition_queues.hpp"
 #include "dsm/directory.hpp"
 #include "dsm/heap_memory.hpp"
 #include "dsm/messages.hpp"
@@ -86,6 +88,11 @@ class Heap {
   Status unlock(int number);
   Status barrier(int number);
 
+  // conditions.cpp
+  Status wait(int condition, int lock);
+  /// Wakes the rank that waits longest; `all`: every one.
+  Status wake_waiters(int condition, int lock, bool all);
+
   // fault.cpp
   Status touch(const void* address, std::size_t bytes, bool writes);
   /// An access of the program, which works in simulated worlds, too.
@@ -122,7 +129,7 @@ class Heap {
 
   // fetch.cpp
   struct Fetch;
-  template <typename State>
+  template <typename State>  // ask.hpp
   Status ask(std::size_t node, Call call, ByteView body, std::size_t reply_bytes, std::unique_ptr<State>& state);
   Status find_home(std::size_t page);
   Status fetch(std::size_t page);
@@ -159,6 +166,13 @@ class Heap {
   Status check_numbers(const Meeting& meeting);
   Status take_node_step(const Meeting& meeting);
 
+  // conditions.cpp
+  Status check_condition(int condition, int lock) const;
+  Result<std::vector<std::uint32_t>> ask_keeper(const ConditionBody& body);
+  Result<ConditionQueues::Answer> ask_other_keeper(std::size_t keeper, const ConditionBody& body);
+  Status enter_queue(int condition, int lock);
+  Status sleep_until_woken(int condition, int lock);
+
   // allocate.cpp
   Result<std::int64_t> ask_for_pages(const MemoryBody& body);
   Result<void*> allocate_block(std::size_t bytes);
@@ -173,6 +187,7 @@ class Heap {
   NodeLog log_;
   Directory directory_;
   PageAllocator allocator_;
+  ConditionQueues queues_;
   const Settings settings_;
   const std::size_t me_;  ///< node
   std::unique_ptr<Protocol> protocol_;

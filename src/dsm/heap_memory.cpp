@@ -15,16 +15,21 @@ std::uintptr_t HeapMemory::lay_out(std::uintptr_t words) {
   directory_ = at.place<std::atomic<std::uint32_t>>(page_count_);
   block_pages_ = at.place<std::atomic<std::uint32_t>>(page_count_);
   allocated_ = at.place<std::atomic<std::uint64_t>>((page_count_ + 63) / 64);
+  conditions_ = at.place<ConditionWords>((condition_count_ + node_count_ - 1) / node_count_);
+  behind_ = at.place<std::atomic<std::uint32_t>>(rank_count_);
+  awaited_ = at.place<os::Word>(rank_count_);
   extents_ = at.place<os::Word>(2 * extent_count());
   page_words_ = at.place<PageWords>(page_count_);
   return at.next();
 }
 
-Result<HeapMemory> HeapMemory::allocate(core::Core& core, std::size_t bytes) {
+Result<HeapMemory> HeapMemory::allocate(core::Core& core, std::size_t bytes, std::size_t conditions) {
   HeapMemory heap;
   heap.segments_ = &core.segments;
   heap.page_count_ = bytes / os::kPageBytes;
   heap.node_count_ = core.launch.nodes().node_count();
+  heap.rank_count_ = static_cast<std::size_t>(core.launch.size());
+  heap.condition_count_ = conditions;
   const std::size_t word_bytes = heap.lay_out(0);
   const auto allocate = [&](std::byte*& place, std::size_t length, segment::Taking taking) -> Status {
     GRAPNEL_ASSIGN_OR_RETURN(place, allocate_in_leaders(core, length, taking));

@@ -4,7 +4,8 @@
 //
 //   pages    as long as the heap. Home pages and cached pages lie in it; page p has the same offset on every node
 //   twins    as long: what this node last got of a cached page, or sent
-//   words    NodeWords, the node's clock, its logs, the directory's entries, and a PageWords per page
+//   words    NodeWords, the node's clock, its logs, the directory's entries, the queues of conditions, and a PageWords
+//            per page
 //
 // Pages and twins take no memory at first: it is taken by extents of 1 MiB when the node first uses a page there.
 //
@@ -61,6 +62,7 @@ struct NodeWords {
   os::Word memory_mutex;
   std::atomic<std::uint32_t> resting_blocks;  ///< freed, and not to be used again before
   std::atomic<std::uint32_t> rested_at;       ///< `step_done` has come there
+  os::Word conditions_mutex;                  ///< of the queues of conditions that this node keeps
   std::atomic<std::uint64_t> serves;          ///< pages that the server was asked for
   LogEnds stale, served, notices;
 };
@@ -71,14 +73,20 @@ struct NoticeEntry {
   std::atomic<std::uint64_t> pages;  ///< first << 32 | count
 };
 
+/// A condition's queue (condition_queues.hpp), at the node that keeps it.
+struct ConditionWords {
+  std::atomic<std::uint32_t> last;  ///< 1 + the rank that entered last; 0: no rank waits
+  std::atomic<std::uint32_t> lock;  ///< that the waiting ranks have given back
+};
+
 class HeapMemory {
  public:
   static constexpr std::size_t kExtentBytes = SparseMemory::kExtentBytes;
   static constexpr std::size_t kPagesPerExtent = kExtentBytes / os::kPageBytes;
   static constexpr std::size_t kLogEntries = 16384;  ///< of each log
 
-  /// Collective: a heap of `bytes`, whole extents. Errors: no_memory, peer_dead.
-  static Result<HeapMemory> allocate(core::Core& core, std::size_t bytes);
+  /// Collective: a heap of `bytes`, whole extents, with so many conditions. Errors: no_memory, peer_dead.
+  static Result<HeapMemory> allocate(core::Core& core, std::size_t bytes, std::size_t conditions);
 
   /// Collective: gives it back, before any rank used it. Errors: peer_dead.
   Status free(core::Core& core) const;
@@ -101,6 +109,17 @@ class HeapMemory {
   std::atomic<std::uint32_t>& block_pages(std::size_t number) const { return block_pages_[number]; }
   std::span<std::atomic<std::uint64_t>> allocated() const { return {allocated_, (page_count_ + 63) / 64}; }
 
+  std::size_t condition_count() const { return condition_count_; }
+  std::size_t rank_count() const { return rank_count_; }
+  /// The node that keeps the condition's queue.
+  std::size_t keeper_of_condition(std::size_t number) const { return number % node_count_; }
+  /// Of a condition that this node keeps.
+  ConditionWords& condition(std::size_t number) const { return conditions_[number / node_count_]; }
+  /// Of a rank of the job, in queues of this node: 1 + the rank behind it; 0: it is in none.
+  std::atomic<std::uint32_t>& behind(std::size_t rank) const { return behind_[rank]; }
+  /// Of a rank of this node: 1 + the condition that it waits for; 0: none.
+  os::Word& awaited(std::size_t rank) const { return awaited_[rank]; }
+
   /// Takes the memory of the page, and of its twin, where that was not done. Waits for another rank that does it.
   /// Errors: no_memory, peer_dead.
   Status use_page(std::size_t number) { return pages_.use(number * os::kPageBytes); }
@@ -119,7 +138,7 @@ class HeapMemory {
   std::uintptr_t lay_out(std::uintptr_t words);
 
   segment::SegmentTable* segments_ = nullptr;
-  std::size_t page_count_ = 0, node_count_ = 0;
+  std::size_t page_count_ = 0, node_count_ = 0, rank_count_ = 0, condition_count_ = 0;
   SparseMemory pages_, twins_;
   std::byte* words_ = nullptr;
   NodeWords* node_ = nullptr;
@@ -130,6 +149,9 @@ class HeapMemory {
   std::atomic<std::uint32_t>* directory_ = nullptr;
   std::atomic<std::uint32_t>* block_pages_ = nullptr;
   std::atomic<std::uint64_t>* allocated_ = nullptr;
+  ConditionWords* conditions_ = nullptr;
+  std::atomic<std::uint32_t>* behind_ = nullptr;
+  os::Word* awaited_ = nullptr;
   os::Word* extents_ = nullptr;  ///< of the pages, then of the twins
   PageWords* page_words_ = nullptr;
 };

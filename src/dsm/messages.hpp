@@ -9,6 +9,8 @@
 //   records   asked of a writer (lrc)      RecordsBody              → RecordsReply, records of pages
 //   keep      told the keeper (lrc)        runs of pages            → an acknowledgement
 //   whole     asked of the keeper (lrc)    WholeBody                → WholeReply, its `got`, the page
+//   condition asked of the node that keeps it  ConditionBody        → ConditionReply, ranks
+//   wake      sent to a waiting rank's node    WakeBody
 //
 //   record := DiffHeader diff, of lrc RecordHeader diff             diff.hpp
 // SPDX-License-Identifier: Apache-2.0
@@ -23,8 +25,8 @@
 
 namespace grapnel::dsm {
 
-enum class Call : std::uint16_t { fetch, diffs, notices, homes, memory, records, keep, whole };
-inline constexpr std::uint16_t kCalls = 8;
+enum class Call : std::uint16_t { fetch, diffs, notices, homes, memory, records, keep, whole, condition, wake };
+inline constexpr std::uint16_t kCalls = 10;
 
 constexpr progress::HandlerId handler_of(progress::HandlerId first, Call call) {
   return static_cast<progress::HandlerId>(first + static_cast<std::uint16_t>(call));
@@ -102,6 +104,20 @@ struct WholeBody {
 };
 struct WholeReply {
   std::uint64_t time = 0;  ///< of the newest record in it
+};
+
+/// What is wanted of a condition's queue: to enter it, or to take out the first rank, or all of them.
+enum class ConditionWish : std::uint32_t { enter, take_first, take_all };
+struct ConditionBody {
+  ConditionWish wish{};
+  std::uint32_t condition = 0, lock = 0;
+};
+/// Behind it the ranks that were taken out, in the order in which they entered: 32 bits each.
+struct ConditionReply {
+  std::uint32_t other_lock = 0;  ///< 1 + the lock with which ranks wait, where it is another one: nothing was done
+};
+struct WakeBody {
+  std::uint32_t rank = 0, condition = 0;
 };
 
 }  // namespace grapnel::dsm

@@ -1,26 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dsm/page_allocator.hpp"
 
+#include "dsm/table_turn.hpp"
+
 namespace grapnel::dsm {
-
-// Holds the table for a moment, or does not have it.
-class PageAllocator::Turn {
- public:
-  explicit Turn(os::Word& word) : word_(word) {
-    std::uint32_t free = 0;
-    has_ = word_.compare_exchange_strong(free, 1, std::memory_order_acquire, std::memory_order_relaxed);
-  }
-  ~Turn() {
-    if (has_) word_.store(0, std::memory_order_release);
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  bool has() const { return has_; }
-
- private:
-  os::Word& word_;
-  bool has_ = false;
-};
 
 // relaxed, all: under the word.
 
@@ -52,7 +35,7 @@ std::int64_t PageAllocator::find(std::size_t pages) const {
 }
 
 std::optional<std::int64_t> PageAllocator::try_allocate(std::size_t pages, bool is_chunk) {
-  const Turn turn(memory_.node().memory_mutex);
+  const TableTurn turn(memory_.node().memory_mutex);
   if (!turn.has()) return std::nullopt;
   if (pages == 0 || pages > memory_.page_count()) return kNoRoom;
   take_back_what_rested();
@@ -65,7 +48,7 @@ std::optional<std::int64_t> PageAllocator::try_allocate(std::size_t pages, bool 
 }
 
 std::optional<std::int64_t> PageAllocator::try_free(std::size_t page) {
-  const Turn turn(memory_.node().memory_mutex);
+  const TableTurn turn(memory_.node().memory_mutex);
   if (!turn.has()) return std::nullopt;
   if (page >= memory_.page_count()) return kNoBlock;
   std::atomic<std::uint32_t>& block = memory_.block_pages(page);

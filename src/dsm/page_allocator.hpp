@@ -42,7 +42,6 @@ class PageAllocator {
   static constexpr std::uint32_t kChunk = std::uint32_t{1} << 30, kFreed = std::uint32_t{1} << 31;
   static constexpr std::uint32_t kLength = kChunk - 1;
   static constexpr std::uint32_t kBarriers = 2;
-  class Turn;
   std::int64_t find(std::size_t pages) const;
   bool is_allocated(std::size_t page) const;
   void mark(std::size_t first, std::size_t pages, bool allocated);

@@ -18,6 +18,7 @@ enum class Bug {
   mark_after_look,           ///< 8: the server marks a page as served after it has copied it
   served_not_read,           ///< 8: a release does not look which home pages were served
   named_for_ever,            ///< 8: a page that was named is never tracked again
+  queued_after_release,      ///< 12: a rank enters a condition's queue after it has released the lock
   own_place_skipped,         ///< 9: a rank skips the stale log where its node knew all before
   notice_before_record,      ///< 14: a notice is applied, and no record made before
   record_without_interval,   ///< 14: a record is made of what no interval names yet, as part of an older one

@@ -81,7 +81,8 @@ Status SharedHeaps::agree_on_addresses(HeapParts& parts) {
 
 Result<std::shared_ptr<Heap>> SharedHeaps::open(const SharedHeapOptions& asked) {
   GRAPNEL_ASSIGN_OR_RETURN(const auto options, agree_on_options(asked));
-  GRAPNEL_ASSIGN_OR_RETURN(const auto memory, HeapMemory::allocate(core_, options.bytes));
+  const auto locks = static_cast<std::size_t>(options.locks);
+  GRAPNEL_ASSIGN_OR_RETURN(const auto memory, HeapMemory::allocate(core_, options.bytes, locks));
   HeapParts parts;
   parts.memory = memory;
   parts.first_handler = first_handler_;
@@ -141,6 +142,7 @@ void SharedHeaps::append_counts(std::vector<OperationCount>& rows) const {
   rows.push_back({"heap diff", 0, 0, c.diffs, c.diff_bytes, c.diff_messages});
   const std::uint64_t questions = c.home_questions + c.notice_questions;
   rows.push_back({"heap question", 0, 0, questions, 0, questions});
+  rows.push_back({"heap condition", 0, 0, c.condition_waits, 0, c.condition_messages});
 }
 
 Result<std::string> SharedHeaps::report(const core::Gather& gather) {

@@ -88,6 +88,12 @@ class Set {
   Status release(int lock_index, Rank home, bool shared, ByteView payload);
   Result<Bytes> successor_payload(int lock_index, Rank home);
 
+  /// Whether this rank holds the lock exclusively; false where there is no such lock.
+  bool is_held(int lock_index, Rank home) const {
+    LockId lock;
+    // relaxed: its own store.
+    return name(lock_index, home, lock) && mine_[lock.ordinal].load(std::memory_order_relaxed) == Hold::held;
+  }
   /// Locks that this rank holds or has asked for; for destruction.
   bool any_taken() const;
   /// Appends the locks that this rank holds, at most until there are `most`; answers how many more it holds. Any

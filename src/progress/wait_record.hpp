@@ -38,6 +38,7 @@ enum class WaitKind : std::uint8_t {
   fence,              ///< the node that has not acknowledged all writes
   stripe,             ///< memory that another rank updates
   page,               ///< a page of the shared heap that another rank of the node fetches or flushes
+  condition,          ///< of the shared heap: its number, its lock's
   mpi,                ///< MPI's part of a call
   fence_of_launcher,  ///< all ranks, at the job's start or end
 };

@@ -175,6 +175,8 @@ class Lines {
       case WaitKind::page:
         return fmt::format("page {} of the shared heap, which another rank of its node fetches or flushes",
                            one.what[0]);
+      case WaitKind::condition:
+        return fmt::format("condition {} of the shared heap, with its lock {}", one.what[0], one.what[1]);
       case WaitKind::mpi: return "MPI";
       case WaitKind::fence_of_launcher: return "all ranks, by the launcher's fence or on the way to it";
       case WaitKind::none: break;

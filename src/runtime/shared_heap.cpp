@@ -47,6 +47,18 @@ Status SharedHeap::barrier(int number) {
   const progress::WaitScope scope("SharedHeap::barrier");
   return heap_ ? heap_->barrier(number) : no_heap("barrier");
 }
+Status SharedHeap::wait(int condition, int lock) {
+  const progress::WaitScope scope("SharedHeap::wait");
+  return heap_ ? heap_->wait(condition, lock) : no_heap("wait");
+}
+Status SharedHeap::signal(int condition, int lock) {
+  const progress::WaitScope scope("SharedHeap::signal");
+  return heap_ ? heap_->wake_waiters(condition, lock, false) : no_heap("signal");
+}
+Status SharedHeap::broadcast(int condition, int lock) {
+  const progress::WaitScope scope("SharedHeap::broadcast");
+  return heap_ ? heap_->wake_waiters(condition, lock, true) : no_heap("broadcast");
+}
 Status SharedHeap::touch(const void* address, std::size_t bytes, bool writes) {
   return heap_ ? heap_->touch(address, bytes, writes) : no_heap("touch");
 }

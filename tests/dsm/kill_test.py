@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kill -9 of a rank of a job with a shared heap: in faults, in releases, where ranks wait for a lock that it holds, and
-at barriers; with both traps.
+"""kill -9 of a rank of a job with a shared heap: in faults, in releases, where ranks wait for a lock that it holds or for a
+condition, and at barriers; with both traps.
 
-kill_test.py --tool BIN/grapnel --probe BIN/dsm_probe [--kills 14] [--unseen 2] [--seed N] [unittest arguments]
+kill_test.py --tool BIN/grapnel --probe BIN/dsm_probe [--kills 16] [--unseen 2] [--seed N] [unittest arguments]
 """
 import argparse
 import itertools
@@ -20,7 +20,7 @@ import run_test  # noqa: E402
 from jobs import OPTIONS  # noqa: E402
 
 RANKS, NODES = 5, 3
-WAYS = ("fetch", "flush", "contend", "barrier", "step", "hold", "absent")  # of dsm_probe
+WAYS = ("fetch", "flush", "contend", "barrier", "step", "hold", "wait", "absent")  # of dsm_probe
 
 
 class HeapKill(run_test.Kill):
@@ -47,7 +47,7 @@ class HeapKill(run_test.Kill):
         dice.shuffle(every)
         for way, trap in itertools.islice(itertools.cycle(every), count):
             victim = dice.choice(victims)
-            yield f"{way}:{victim}" if way in ("hold", "absent") else way, trap, victim
+            yield f"{way}:{victim}" if way in ("hold", "wait", "absent") else way, trap, victim
 
     def kill_many(self, count, start, victims, messages):
         """`start` makes a job; `messages` is what it has to print, with the victim to be filled in."""
@@ -109,7 +109,7 @@ def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--tool", required=True)
     arguments.add_argument("--probe", required=True)
-    arguments.add_argument("--kills", type=int, default=14)
+    arguments.add_argument("--kills", type=int, default=16)
     arguments.add_argument("--unseen", type=int, default=2, help="kills that the launcher does not see")
     arguments.add_argument("--seed", type=int)
     jobs.main(arguments)

@@ -95,6 +95,23 @@ bool collected_programs_fail(std::uint64_t seed) {
   });
 }
 
+// Ranks take turns, and wait for them. A wake-up that is lost leaves all of them waiting for ever.
+bool turns_fail(std::uint64_t seed) {
+  return fails({4, 2}, seed, [](Runtime& g, std::uint64_t) {
+    SmallHeap h(g);
+    const auto size = static_cast<std::uint64_t>(h.size());
+    bool right = true;
+    for (auto turn = static_cast<std::uint64_t>(h.me()); turn < 4 * size && right; turn += size) {
+      h.lock(1);
+      while (right && h.get(0) != turn) right = h.heap().wait(h.me(), 1).ok();
+      h.set(0, turn + 1);
+      right = right && h.heap().signal((h.me() + 1) % h.size(), 1).ok();
+      h.unlock(1);
+    }
+    return right;
+  });
+}
+
 // Counters of one page, each under its own lock, some of them held inside another: what a rank reads was written over
 // by several nodes, whose intervals reach it in many orders.
 bool counters_fail(std::uint64_t seed) {
@@ -123,6 +140,7 @@ bool counters_fail(std::uint64_t seed) {
 }
 
 bool fails(std::uint64_t seed, Bug bug) {
+  if (bug == Bug::queued_after_release) return turns_fail(seed);
   if (bug == Bug::records_not_asked_for || bug == Bug::more_than_told) return counters_fail(seed);
   if (bug == Bug::dropped_and_silent || bug == Bug::kept_and_stale) return collected_programs_fail(seed);
   if (bug == Bug::busy_not_asked || bug == Bug::given_back_before_named) return nested_locks_fail(seed);
@@ -155,7 +173,8 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair{"RecordWithoutInterval", Bug::record_without_interval},
         std::pair{"RecordsNotAskedFor", Bug::records_not_asked_for}, std::pair{"MoreThanTold", Bug::more_than_told},
         std::pair{"RecordsInAnyOrder", Bug::records_in_any_order},
-        std::pair{"DroppedAndSilent", Bug::dropped_and_silent}, std::pair{"KeptAndStale", Bug::kept_and_stale}),
+        std::pair{"DroppedAndSilent", Bug::dropped_and_silent}, std::pair{"KeptAndStale", Bug::kept_and_stale},
+        std::pair{"QueuedAfterRelease", Bug::queued_after_release}),
     [](const auto& test) { return test.param.first; });
 
 TEST(WithoutPlantedBug, NoSeedFails) {
@@ -165,6 +184,7 @@ TEST(WithoutPlantedBug, NoSeedFails) {
     EXPECT_FALSE(nested_locks_fail(seed)) << seed;
     EXPECT_FALSE(counters_fail(seed)) << seed;
     EXPECT_FALSE(collected_programs_fail(seed)) << seed;
+    EXPECT_FALSE(turns_fail(seed)) << seed;
   }
 }
 

@@ -8,6 +8,7 @@
 //   barrier    barriers one after the other
 //   step       barriers whose news a node's first rank has to ask for, while the others of its node wait for that rank
 //   hold:R     rank R holds a lock, and rests; the others wait for the lock
+//   wait:R     rank R rests; the others wait for a condition
 //   absent:R   rank R rests; the others wait for it at a barrier
 //
 // It prints "ready RANK PID" in the first round, or before the wait. Where a call fails, `end` ends the job, as
@@ -71,6 +72,10 @@ class Probe {
     ready();
     if (me_ == who) {
       for (;;) ::pause();
+    }
+    if (how == "wait") {
+      GRAPNEL_TRY(heap_.lock(0));
+      return heap_.wait(0, 0);
     }
     return holds ? heap_.lock(0) : heap_.barrier();
   }
