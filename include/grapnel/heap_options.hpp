@@ -11,6 +11,7 @@ namespace grapnel {
 struct SharedHeapOptions {
   std::size_t bytes = 0;  ///< its length; 0: GRAPNEL_DSM_HEAP_BYTES. Rounded up to 1 MiB
   int locks = 0;          ///< how many; 0: GRAPNEL_DSM_LOCKS
+  int more_locks = 0;     ///< beside these, with the highest numbers: 64 at most; of a library between heap and program
 };
 
 /// Where one rank's time in the heap went, ns. In a job of one node: in its barriers alone.

@@ -21,6 +21,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <signal.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -123,5 +125,12 @@ class GRAPNEL_API SharedHeap {
   void write(void* address, const void* value, std::size_t bytes);
   std::shared_ptr<dsm::Heap> heap_;
 };
+
+/// For a library that wraps sigaction: as that call for SIGSEGV and SIGBUS, on the action that faults outside the heap
+/// get. `before`, if not null, is filled with that action; `next`, if not null, replaces it. Its sa_mask and SA_ONSTACK
+/// have no effect: the action runs on the thread's stack, with all asynchronous signals blocked. False: another signal,
+/// or no heap of several nodes was opened in this process; then the system's call is the one to use. Async-signal-safe;
+/// any thread. Source: docs/decisions/faults.md.
+GRAPNEL_API bool exchange_fault_action(int number, const struct sigaction* next, struct sigaction* before);
 
 }  // namespace grapnel

@@ -23,6 +23,7 @@ constexpr std::array<std::uintptr_t, 6> kBases = {0x100000000000, 0x180000000000
 // Those of the settings.
 constexpr std::size_t kMostHeapBytes = 1024 * base::kGiB;
 constexpr int kMostLocks = 1 << 20;
+constexpr int kMostMoreLocks = 64;
 
 Result<std::unique_ptr<core::Service>> open_service(core::Core& core, progress::HandlerId first) {
   return std::unique_ptr<core::Service>(std::make_unique<SharedHeaps>(core, first));
@@ -38,15 +39,20 @@ Result<SharedHeapOptions> SharedHeaps::agree_on_options(SharedHeapOptions option
   options.bytes = std::min(options.bytes, kMostHeapBytes + 1);  // refused below, in all ranks
   options.bytes = base::round_up(options.bytes, HeapMemory::kExtentBytes);
   if (options.locks <= 0) options.locks = static_cast<int>(settings.locks);
-  const std::array<std::uint64_t, 3> mine{options.bytes, static_cast<std::uint64_t>(options.locks), heap_ ? 1U : 0U};
+  // More than the most is refused below, in all ranks.
+  options.locks = std::min(options.locks, kMostLocks + 1);
+  options.more_locks = std::clamp(options.more_locks, 0, kMostMoreLocks + 1);
+  const std::array<std::uint64_t, 4> mine{options.bytes, static_cast<std::uint64_t>(options.locks),
+                                          static_cast<std::uint64_t>(options.more_locks), heap_ ? 1U : 0U};
   GRAPNEL_ASSIGN_OR_RETURN(const auto all, core_.exchange.allgather(core_.world, std::as_bytes(std::span(mine))));
   const bool alike = std::all_of(all.begin(), all.end(), [&](const Bytes& one) { return one == all[0]; });
   if (!alike) return Status(Code::invalid_argument, "open_shared_heap: the ranks' options differ");
   if (heap_) return Status(Code::invalid_argument, "open_shared_heap: the job's heap is open already");
-  if (options.bytes > kMostHeapBytes || options.locks > kMostLocks) {
-    return Status(Code::invalid_argument,
-                  fmt::format("open_shared_heap: {} bytes at most, and {} locks", kMostHeapBytes, kMostLocks));
+  if (options.bytes > kMostHeapBytes || options.locks > kMostLocks || options.more_locks > kMostMoreLocks) {
+    return Status(Code::invalid_argument, fmt::format("open_shared_heap: {} bytes at most, {} locks and {} more",
+                                                      kMostHeapBytes, kMostLocks, kMostMoreLocks));
   }
+  options.locks += options.more_locks;
   const std::size_t nodes = core_.launch.nodes().node_count();
   if (nodes <= kMostNodes) return options;
   return Status(Code::unavailable,

@@ -2,12 +2,15 @@
 #include "os/fault_handler.hpp"
 
 #include <signal.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cerrno>
+#include <tuple>
 
 #include "os/internal/unix_socket.hpp"
 
@@ -21,11 +24,54 @@ struct Range {
   std::atomic<void*> context{nullptr};
 };
 
+// The program's action of a signal, read by the signal's handler. `version` is odd while a thread writes; that thread
+// has all signals blocked, so no handler on it waits for it. Not by pthread_sigmask, which a front end may wrap so that
+// these two are never blocked.
+class ProgramAction {
+ public:
+  struct sigaction exchange(const struct sigaction* next) {
+    if (next == nullptr) return load();
+    constexpr std::uint64_t kAll = ~std::uint64_t{0};
+    std::uint64_t mask = 0;
+    ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &kAll, &mask, sizeof mask);
+    std::uint32_t seen = version_.load(std::memory_order_relaxed) & ~1U;
+    while (!version_.compare_exchange_weak(seen, seen + 1, std::memory_order_acquire)) seen &= ~1U;
+    std::atomic_thread_fence(std::memory_order_release);  // pairs with the fence in `load`
+    const Words before = read();
+    const auto words = std::bit_cast<Words>(*next);
+    for (std::size_t i = 0; i < words.size(); ++i) words_[i].store(words[i], std::memory_order_relaxed);
+    version_.store(seen + 2, std::memory_order_release);
+    ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, nullptr, sizeof mask);
+    return std::bit_cast<struct sigaction>(before);
+  }
+  struct sigaction load() const {
+    for (;;) {
+      const std::uint32_t seen = version_.load(std::memory_order_acquire);
+      const Words words = read();
+      std::atomic_thread_fence(std::memory_order_acquire);
+      if (seen % 2 == 0 && version_.load(std::memory_order_relaxed) == seen) {
+        return std::bit_cast<struct sigaction>(words);
+      }
+    }
+  }
+
+ private:
+  using Words = std::array<std::uint64_t, sizeof(struct sigaction) / sizeof(std::uint64_t)>;
+  Words read() const {
+    Words words;
+    for (std::size_t i = 0; i < words.size(); ++i) words[i] = words_[i].load(std::memory_order_relaxed);
+    return words;
+  }
+  std::atomic<std::uint32_t> version_{0};
+  std::array<std::atomic<std::uint64_t>, std::tuple_size_v<Words>> words_{};
+};
+
 // Read by a signal handler, so without a lock; written by the thread that opens or closes a heap.
 std::array<Range, kMostFaultRanges> ranges;
 std::atomic<pid_t> owner{0};
-struct sigaction earlier_segv, earlier_bus;
 std::atomic<std::uint64_t> passed_on{0};
+std::atomic<bool> installed{false};
+ProgramAction of_segv, of_bus;
 
 #if defined(__x86_64__)
 greg_t error_code(const void* machine) { return static_cast<const ucontext_t*>(machine)->uc_mcontext.gregs[REG_ERR]; }
@@ -52,13 +98,16 @@ bool is_of_hardware(int number, const siginfo_t* info) {
 }
 
 void pass_on(int number, siginfo_t* info, void* machine) {
-  const struct sigaction& earlier = number == SIGSEGV ? earlier_segv : earlier_bus;
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  ProgramAction& action = number == SIGSEGV ? of_segv : of_bus;
+  struct sigaction earlier = action.load();
+  if ((earlier.sa_flags & SA_RESETHAND) != 0) earlier = action.exchange(&standard);
   if ((earlier.sa_flags & SA_SIGINFO) != 0) return earlier.sa_sigaction(number, info, machine);
   if (earlier.sa_handler != SIG_DFL && earlier.sa_handler != SIG_IGN) return earlier.sa_handler(number);
   // An access is tried again, and ends the process as it would have; what was sent is sent again, and comes when this
   // handler has returned.
-  struct sigaction standard {};
-  standard.sa_handler = SIG_DFL;
+  installed.store(false, std::memory_order_relaxed);  // the next call is for the system
   ::sigaction(number, &standard, nullptr);
   if (!is_of_access(info) || is_of_hardware(number, info)) ::raise(number);
 }
@@ -83,25 +132,38 @@ void on_fault(int number, siginfo_t* info, void* machine) {
 }
 
 Status install() {
+  installed.store(false, std::memory_order_relaxed);  // the calls are for the system
   struct sigaction action {};
   action.sa_sigaction = on_fault;
   ::sigfillset(&action.sa_mask);
   // A fault inside the function must end the process, not hang it.
   for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT}) ::sigdelset(&action.sa_mask, number);
-  const auto set = [&](int number, struct sigaction& earlier) {
+  const auto set = [&](int number, ProgramAction& program) {
+    struct sigaction earlier {};
     if (::sigaction(number, nullptr, &earlier) != 0) return false;
+    if ((earlier.sa_flags & SA_SIGINFO) != 0 && earlier.sa_sigaction == on_fault) return true;  // forked
+    program.exchange(&earlier);
     // On another stack only where the program wanted that: it may be too small for a fetch.
     action.sa_flags = SA_SIGINFO | (earlier.sa_flags & SA_ONSTACK);
     return ::sigaction(number, &action, nullptr) == 0;
   };
-  if (!set(SIGSEGV, earlier_segv) || !set(SIGBUS, earlier_bus)) {
+  if (!set(SIGSEGV, of_segv) || !set(SIGBUS, of_bus)) {
     return internal::system_error("setting the handler of memory faults (sigaction)", errno);
   }
   owner.store(::getpid(), std::memory_order_relaxed);
+  installed.store(true, std::memory_order_relaxed);
   return {};
 }
 
 }  // namespace
+
+bool exchange_program_action(int number, const struct sigaction* next, struct sigaction* before) {
+  if (number != SIGSEGV && number != SIGBUS) return false;
+  if (!installed.load(std::memory_order_relaxed)) return false;
+  const struct sigaction earlier = (number == SIGSEGV ? of_segv : of_bus).exchange(next);
+  if (before != nullptr) *before = earlier;
+  return true;
+}
 
 Status add_fault_range(std::uintptr_t begin, std::size_t bytes, FaultFunction function, void* context) {
   if (owner.load(std::memory_order_relaxed) != ::getpid()) GRAPNEL_TRY(install());

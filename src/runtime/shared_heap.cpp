@@ -3,6 +3,7 @@
 #include "grapnel/shared_heap.hpp"
 
 #include "dsm/shared_heaps.hpp"
+#include "os/fault_handler.hpp"
 #include "runtime/implementation.hpp"
 
 namespace grapnel {
@@ -66,5 +67,9 @@ SharedHeapCounts SharedHeap::counts() const { return heap_ ? heap_->counts() : S
 
 void SharedHeap::read(const void* address, void* value, std::size_t bytes) const { heap_->load(address, value, bytes); }
 void SharedHeap::write(void* address, const void* value, std::size_t bytes) { heap_->store(address, value, bytes); }
+
+bool exchange_fault_action(int number, const struct sigaction* next, struct sigaction* before) {
+  return os::exchange_program_action(number, next, before);
+}
 
 }  // namespace grapnel

@@ -254,5 +254,29 @@ TEST(FaultHandler, PassesOnWhatIsNotItsOwn) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
+// Set since: by the call that front ends use.
+TEST(FaultHandler, TheProgramChangesItsAction) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    struct sigaction ours {
+    }, found{};
+    ours.sa_handler = on_foreign_fault;
+    ours.sa_flags = SA_RESETHAND;
+    const auto nothing = [](void*, std::uintptr_t, Access) {};
+    if (!add_fault_range(0x1000, 0x1000, nothing, nullptr).ok()) ::_exit(3);
+    if (exchange_program_action(SIGUSR1, &ours, &found)) ::_exit(4);
+    if (!exchange_program_action(SIGSEGV, &ours, nullptr)) ::_exit(5);
+    if (!exchange_program_action(SIGSEGV, nullptr, &found) || found.sa_handler != on_foreign_fault) ::_exit(6);
+    foreign_page = ::mmap(nullptr, kPageBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    *static_cast<volatile char*>(foreign_page) = 1;
+    if (!exchange_program_action(SIGSEGV, nullptr, &found) || found.sa_handler != SIG_DFL) ::_exit(7);
+    ::_exit(foreign_faults == 1 ? 0 : 8);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
 }  // namespace
 }  // namespace grapnel::os

@@ -14,6 +14,7 @@
 #include "Tmk.h"
 #include "api/tmk/heap_range.hpp"
 #include "api/tmk/job.hpp"
+#include "api/tmk/signal_calls.hpp"
 
 GRAPNEL_API unsigned Tmk_proc_id = 0;
 GRAPNEL_API unsigned Tmk_nprocs = 1;
@@ -24,25 +25,15 @@ namespace {
 /// The heap's number of the barrier in which processes wait for each other's end; no number of a program.
 constexpr int kExitBarrier = -1;
 
-/// The number of locks of the program: TMK_NLOCKS, or GRAPNEL_DSM_LOCKS where that is less. `Runtime::start` has
-/// checked the text of the variable.
-unsigned program_locks() {
-  const char* const text = std::getenv("GRAPNEL_DSM_LOCKS");
-  if (text == nullptr || *text == '\0') return TMK_NLOCKS;
-  return static_cast<unsigned>(std::clamp<unsigned long>(std::strtoul(text, nullptr, 10), 1, TMK_NLOCKS));
-}
-
 Status open_heap(Job& job) {
   const int size = job.runtime->size();
   if (size > TMK_NPROCS) {
     return {Code::invalid_argument, fmt::format("{} processes; TMK_NPROCS allows {}", size, TMK_NPROCS)};
   }
-  const unsigned locks = program_locks();
-  SharedHeapOptions options;
-  options.locks = static_cast<int>(locks) + 1;  // the last one is the distribution's
-  GRAPNEL_ASSIGN_OR_RETURN(job.heap, job.runtime->open_shared_heap(options));
-  job.held.assign(locks, false);
-  return job.distribution.open(*job.runtime, job.heap, static_cast<int>(locks));
+  GRAPNEL_ASSIGN_OR_RETURN(job.heap, job.runtime->open_shared_heap({.more_locks = 1}));
+  const int lock = job.heap.locks() - 1;
+  job.held.assign(static_cast<std::size_t>(std::min(lock, TMK_NLOCKS)), false);
+  return job.distribution.open(*job.runtime, job.heap, lock);
 }
 
 // Nothing but the destructor may be called after `finish`, so its failure ends this process alone; the launcher ends
@@ -77,6 +68,7 @@ GRAPNEL_API void Tmk_startup(int, char**) {
   the_job = new Job;
   the_job->runtime = *std::move(started);
   the_job->process = ::getpid();
+  unblock_fault_signals();
   must("Tmk_startup", open_heap(*the_job));
   show_heap(the_job->heap);
   Tmk_proc_id = static_cast<unsigned>(the_job->runtime->rank());

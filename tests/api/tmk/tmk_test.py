@@ -97,6 +97,11 @@ class TmkTest(jobs.Case):
         self.environment["GRAPNEL_DSM_TRAP"] = "mprotect"
         self.all_pass([(2, 2)], "system_calls")
 
+    def test_signals(self):
+        self.all_pass([(1, 1), (3, 2)], "signals")
+        self.environment["GRAPNEL_DSM_TRAP"] = "mprotect"
+        self.all_pass([(2, 2)], "signals")
+
     def test_mistakes(self):
         for mistake, text in MISTAKES.items():
             with self.subTest(mistake):
