@@ -106,6 +106,15 @@ class InstallTest(unittest.TestCase):
                 printed = output_of(f"{self.prefix}/bin/grapnel run -n 4 --nodes 2 -- {program}", project)
                 self.assertEqual(printed, "sum 10\n")
 
+    @unittest.skipUnless(shutil.which("m4"), "m4 is not installed (./dev deps test)")
+    def test_a_program_of_parmacs(self):
+        package = f"PKG_CONFIG_PATH={self.prefix}/lib/pkgconfig pkg-config --cflags --libs grapnel-tmk"
+        source = shlex.quote(str(SOURCE / "tests/api/tmk/splash.c.in"))
+        output_of(f"m4 {self.prefix}/share/grapnel/parmacs.m4 {source} > splash.c && "
+                  f"cc -fno-pie -no-pie splash.c -o splash $({package}) -Wl,-rpath,{self.prefix}/lib", self.folder)
+        printed = output_of(f"{self.prefix}/bin/grapnel run -n 2 --nodes 2 -- ./splash 2", self.folder)
+        self.assertEqual(printed.splitlines()[-1], "all ended")
+
     def test_nothing_looks_into_the_build_tree(self):
         for file in [*self.prefix.glob("bin/*"), *self.prefix.glob("lib/*.so")]:
             for path in self.needed(file)[1]:

@@ -30,10 +30,11 @@ Status open_heap(Job& job) {
   if (size > TMK_NPROCS) {
     return {Code::invalid_argument, fmt::format("{} processes; TMK_NPROCS allows {}", size, TMK_NPROCS)};
   }
-  GRAPNEL_ASSIGN_OR_RETURN(job.heap, job.runtime->open_shared_heap({.more_locks = 1}));
-  const int lock = job.heap.locks() - 1;
-  job.held.assign(static_cast<std::size_t>(std::min(lock, TMK_NLOCKS)), false);
-  return job.distribution.open(*job.runtime, job.heap, lock);
+  // The program cannot name two: that of PARMACS, behind its own, and that of the distribution.
+  GRAPNEL_ASSIGN_OR_RETURN(job.heap, job.runtime->open_shared_heap({.more_locks = 2}));
+  const int locks = job.heap.locks();
+  job.held.assign(static_cast<std::size_t>(locks - 2), false);
+  return job.distribution.open(*job.runtime, job.heap, locks - 1);
 }
 
 // Nothing but the destructor may be called after `finish`, so its failure ends this process alone; the launcher ends

@@ -35,6 +35,14 @@ MISTAKES = {
 }
 
 
+PARMACS_MISTAKES = {
+    "too-many": "CREATE: 2 more processes, but only 1 of 2 are idle; start the program with more",
+    "uninitialized": "BARRIER: id -1 is not in 0..4095; initialize it first",
+    "no-room": "G_MALLOC: the shared heap of 1024 MiB has no 2097152 KiB in one piece left",
+    "ids": "LOCKINIT, BARINIT and the like: 1048576 more ids, but",
+}
+
+
 class TmkTest(jobs.Case):
     def run_program(self, shape, program, *arguments):
         ranks, nodes = shape
@@ -102,6 +110,40 @@ class TmkTest(jobs.Case):
         self.environment["GRAPNEL_DSM_TRAP"] = "mprotect"
         self.all_pass([(2, 2)], "signals")
 
+    def run_parmacs(self, shape, *arguments, program="splash"):
+        if not Path(f"{jobs.OPTIONS.programs}/tmk_splash").exists():
+            self.skipTest("PARMACS: m4 was not installed when the tests were configured (./dev deps test)")
+        return self.run_program(shape, program, shape[0], *arguments)
+
+    def test_parmacs(self):
+        for trap in TRAPS:
+            self.environment["GRAPNEL_DSM_TRAP"] = trap
+            for shape in [(1, 1), (2, 1), (2, 2), (4, 1), (4, 2), (4, 4)] if trap == TRAPS[0] else [(4, 2)]:
+                with self.subTest(trap=trap, shape=shape):
+                    code, out, err = self.run_parmacs(shape)
+                    self.assertEqual((code, err), (0, ""), out)
+                    worked = [f"worked {i}" for i in range(shape[0])]
+                    self.assertEqual(sorted(out.splitlines()), sorted(["all ended"] + 2 * worked))
+
+    def test_parmacs_ends_with_a_task(self):
+        code, out, err = self.run_parmacs((3, 2), "exit-in-task")
+        self.assertEqual((code, out, err), (0, "all ended\n", ""))
+
+    def test_mistakes_of_parmacs(self):
+        for mistake, text in PARMACS_MISTAKES.items():
+            with self.subTest(mistake):
+                code, out, err = self.run_parmacs((2, 2), mistake)
+                self.assertNotEqual(code, 0)
+                self.assertNotIn("all ended", out)
+                self.assertIn(text, err)
+
+    def test_parmacs_at_different_addresses(self):
+        if Path("/proc/sys/kernel/randomize_va_space").read_text().strip() == "0":
+            self.skipTest("PARMACS at different addresses: the kernel randomizes none")
+        code, _, err = self.run_parmacs((2, 2), program="splash_pie")
+        self.assertNotEqual(code, 0)
+        self.assertRegex(err, "CREATE: the program lies at 0x.* in process 0.*at 0x.* in process 1.*-no-pie")
+
     def test_mistakes(self):
         for mistake, text in MISTAKES.items():
             with self.subTest(mistake):
@@ -115,10 +157,13 @@ class TmkTest(jobs.Case):
         command = ["nm", "-D", "--defined-only", jobs.OPTIONS.library]
         lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
         shown = {line.split()[-1] for line in lines}
-        header = (Path(__file__).resolve().parents[3] / "include/Tmk.h").read_text()
-        declared = set(re.findall(r"^(?:void\*?|extern unsigned) (Tmk_\w+)", header, re.MULTILINE))
-        self.assertEqual(len(declared), 10)
-        self.assertEqual({name for name in shown if name.startswith("Tmk_")}, declared)
+        include = Path(__file__).resolve().parents[3] / "include"
+        for header, prefix, count in (("Tmk.h", "Tmk_", 10), ("grapnel/parmacs.h", "parmacs_", 14)):
+            text = (include / header).read_text()
+            declared = set(re.findall(rf"^(?:extern )?(?:\w+ )+\*?({prefix}\w+)", text.replace("void*", "void"),
+                                      re.MULTILINE))
+            self.assertEqual(len(declared), count)
+            self.assertEqual({name for name in shown if name.startswith(prefix)}, declared)
         self.assertEqual([name for name in shown if name.startswith("_")], [], "symbols of C++")
 
     def check_mistake(self, mistake, text):
