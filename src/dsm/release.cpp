@@ -175,9 +175,6 @@ Status Heap::add_diff(Flush& flush, std::size_t page) {
   GRAPNEL_ASSERT(home != me_ && !memory_.words(page).is_absent(), "page {}, at home with node {}, has no twin", page,
                  home);
   Bytes& message = flush.homes[home].message;
-  if (message.size() + sizeof(DiffHeader) + kMostDiffBytes > kMostDiffsBytes) {
-    GRAPNEL_TRY(send_diffs(flush, home, false));
-  }
   const std::size_t before = message.size();
   message.resize(before + sizeof(DiffHeader) + kMostDiffBytes);
   const std::size_t bytes =
@@ -193,6 +190,12 @@ Status Heap::add_diff(Flush& flush, std::size_t page) {
   if (report_ != nullptr) report_->add_diff(page, ByteView(message).subspan(before + sizeof header));
   counts_.diffs.add(1);
   counts_.diff_bytes.add(bytes);
+  if (message.size() <= kMostDiffsBytes) return {};
+  // A message is sent once there is a diff for the next one: the last one of a home is never empty.
+  Bytes next(message.begin() + static_cast<std::ptrdiff_t>(before), message.end());
+  message.resize(before);
+  GRAPNEL_TRY(send_diffs(flush, home, false));
+  message = std::move(next);
   return {};
 }
 

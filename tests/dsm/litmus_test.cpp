@@ -161,6 +161,38 @@ HEAP_TEST(Litmus, ThePartsOfALine) {
   h.barrier();
 }
 
+// As many diffs as one message holds, and then pages that were written and have not changed: the release waits for the
+// message all the same.
+WORLD_TEST_ON(Litmus, TheLastDiffsAreEmpty, shapes_from(2)) {
+  SmallHeap h(g);
+  constexpr std::size_t kFull = 14, kPages = 20;  // 64 KiB hold 14 diffs of 4,624 bytes
+  if (h.me() == 0) {
+    for (std::size_t page = 0; page < kPages; ++page) h.set(page * kPage, std::uint64_t{1});
+  }
+  const int last = h.size() - 1;
+  if (h.me() == last) h.set(kPages * kPage, std::uint64_t{1});  // at home with its writer: it makes no diff
+  h.barrier();
+  for (std::uint64_t round = 2; round <= 4; ++round) {
+    if (h.me() == last) {
+      h.lock(0);
+      for (std::size_t at = 0; at < kFull * kPage; at += 8) h.set(at, round * 0x0101010101010101);
+      for (std::size_t page = kFull; page < kPages; ++page) h.set(page * kPage, std::uint64_t{1});
+      h.set(kPages * kPage, round);
+      h.unlock(0);
+    } else if (h.me() == last - 1) {
+      for (bool done = false; !done;) {
+        h.lock(0);
+        done = h.get(kPages * kPage) == round;
+        for (std::size_t at = 0; done && at < kFull * kPage; at += 8) {
+          ASSERT_EQ(h.get(at), round * 0x0101010101010101) << at;
+        }
+        h.unlock(0);
+      }
+    }
+    h.barrier();
+  }
+}
+
 // Ranks that write without order see garbage where they race, and nothing else breaks.
 HEAP_TEST(Litmus, ARaceHarmsOnlyItsOwnWords) {
   SmallHeap h(g);
