@@ -2,7 +2,6 @@
 #include "os/byte_stream.hpp"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -24,13 +23,7 @@ Result<ucred> peer_of(const Descriptor& socket) {
 
 }  // namespace
 
-Status descriptor_error(const std::string& what, int error) {
-  Status plain = internal::system_error(what.c_str(), error);
-  rlimit limit{};
-  if (error != EMFILE || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return plain;
-  return Status(Code::system, fmt::format("{}; this process may have {} open: raise the limit (ulimit -n)",
-                                          plain.message(), limit.rlim_cur));
-}
+Status descriptor_error(const std::string& what, int error) { return internal::system_error(what.c_str(), error); }
 
 Result<Descriptor> create_stream() {
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

@@ -32,7 +32,7 @@ Section build_section() {
            {"compiler", compiler()},
            {"type", GRAPNEL_BUILD_TYPE},
            {"sanitizers", GRAPNEL_SANITIZERS},
-           {"MPI of the faces", GRAPNEL_MPI}}};
+           {"MPI of libarmci", GRAPNEL_MPI}}};
 }
 
 std::string list_of(const std::vector<Rank>& ranks) {

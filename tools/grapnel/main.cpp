@@ -136,7 +136,7 @@ int main(int argc, char** argv) {
   CLI::App* status = app.add_subcommand("status", "Show what the ranks of a running job wait for; disturbs nothing");
   int process = 0;
   status->add_option("process", process, "a launcher or a rank of the job (none: this user's jobs on this machine)")
-      ->check(CLI::PositiveNumber);
+      ->check(mistake_in_number);
   if (argc == 1) {
     std::fputs(app.help().c_str(), stderr);
     return kUsage;

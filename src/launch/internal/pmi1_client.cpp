@@ -122,9 +122,11 @@ Result<std::optional<Pmi1Table>> Pmi1Client::fence(ByteView published, int ranks
   if (!bytes) return bytes.status();
   if (*bytes == 0) return std::optional<Pmi1Table>();
   if (*bytes < 0 || files_.empty()) {
-    const auto words = answer->text("msg");
+    const auto text = answer->text("grapnel_why");
+    const auto why = text ? from_base64(*text) : std::nullopt;
     return Status(Code::system, fmt::format("the launcher cannot pass on what was published: {}",
-                                            words ? *words : "its answer brings no file"));
+                                            why ? std::string(reinterpret_cast<const char*>(why->data()), why->size())
+                                                : "its answer brings no file"));
   }
   const os::Descriptor file = std::move(files_.front());
   files_.pop_front();

@@ -14,7 +14,8 @@
 // does):
 //   cmd=grapnel_join, cmd=grapnel_leave   this process joins a job, leaves it in order
 //   cmd=grapnel_fence bytes=N, N bytes    a barrier that also exchanges what was published since the last one; the
-//                                         answer brings the values of all ranks in one sealed file (pmi1_table.hpp)
+//                                         answer brings the values of all ranks in one sealed file (pmi1_table.hpp),
+//                                         or bytes=-1 and, as grapnel_why, the reason why it brings none
 //   cmd=abort … grapnel_why=BASE64        the message, for the launcher to print
 // so a fence is one request of each rank, whatever the number of ranks.
 //

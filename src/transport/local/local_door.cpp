@@ -75,7 +75,7 @@ bool Door::accept() {
           pause(accepted->error);
           return count > 0;
         }
-        close_oldest();
+        close_oldest("that sent no hello, for want of descriptors (ulimit -n)");
         continue;
       case os::AcceptStep::accepted: break;
     }
@@ -92,18 +92,18 @@ bool Door::accept() {
 }
 
 Door::Unknown& Door::free_slot() {
-  if (unknown_ == slots_.size()) close_oldest();
+  if (unknown_ == slots_.size()) close_oldest("that sent no hello, for newer ones");
   return *std::find_if(slots_.begin(), slots_.end(), [](const Unknown& one) { return !one.socket.valid(); });
 }
 
 // Unless its hello has come by now.
-void Door::close_oldest() {
+void Door::close_oldest(const char* why) {
   Unknown* oldest = nullptr;
   for (Unknown& one : slots_) {
     if (one.socket.valid() && (oldest == nullptr || one.arrived_ns < oldest->arrived_ns)) oldest = &one;
   }
   if (decide(*oldest)) return;
-  reject("that sent no hello, for newer ones", oldest->process, ::geteuid());
+  reject(why, oldest->process, ::geteuid());
   close(*oldest);
 }
 

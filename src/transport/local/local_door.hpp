@@ -58,7 +58,7 @@ class Door {
   /// Reads on; closes or admits it where that is decided. False: more must come.
   bool decide(Unknown& unknown);
   Unknown& free_slot();
-  void close_oldest();
+  void close_oldest(const char* why);
   void close(Unknown& unknown);
   void reject(const char* why, int process, unsigned user);
   void pause(int error);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <span>
 
 #include "launch/pmi1_table.hpp"
 #include "os/limits.hpp"
@@ -38,8 +39,8 @@ Status PmiServer::open() {
 Result<os::Descriptor> PmiServer::add_rank() {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    return Status(Code::system, fmt::format("cannot make the pair of sockets of rank {} ({}); a job takes one "
-                                            "descriptor per rank in its launcher, three with --label (ulimit -n)",
+    return Status(Code::system, fmt::format("cannot make the pair of sockets of rank {}: {}; the launcher holds one "
+                                            "descriptor per rank, three with --label",
                                             ranks_.size(), os::error_words(errno)));
   }
   ranks_.emplace_back(os::Descriptor(ends[0]));
@@ -226,11 +227,14 @@ void PmiServer::release() {
   PmiConnection::File file;
   if (published > 0) {
     const Bytes table = launch::encode_pmi1_table(parts);
-    auto sealed = os::create_sealed_file("grapnel-fence", table);
-    fenced = sealed ? fmt::format("cmd=grapnel_fenced bytes={}\n", table.size())
-                    : "cmd=grapnel_fenced bytes=-1 msg=no_memory_or_too_many_open_files\n";
-    if (!sealed) say(sealed.status().message());  // a line of the protocol takes no sentence
-    if (sealed) file = std::make_shared<const os::Descriptor>(*std::move(sealed));
+    if (auto sealed = os::create_sealed_file("grapnel-fence", table)) {
+      fenced = fmt::format("cmd=grapnel_fenced bytes={}\n", table.size());
+      file = std::make_shared<const os::Descriptor>(*std::move(sealed));
+    } else {
+      const std::string why(sealed.status().message());
+      fenced =
+          fmt::format("cmd=grapnel_fenced bytes=-1 grapnel_why={}\n", launch::to_base64(std::as_bytes(std::span(why))));
+    }
   }
   for (int rank = 0; rank < size_; ++rank) {
     RankState& state = ranks_[static_cast<std::size_t>(rank)];

@@ -93,9 +93,9 @@ Status Ranks::start(const Start& start) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
     return Status(Code::system,
-                  fmt::format("cannot make a pipe to start rank {}: {} (ulimit -n; the launcher holds one "
-                              "descriptor per rank, three with --label)",
-                              processes_.size(), std::strerror(errno)));
+                  fmt::format("cannot make a pipe to start rank {}: {}; the launcher holds one descriptor per rank, "
+                              "three with --label",
+                              processes_.size(), os::error_words(errno)));
   }
   const os::Descriptor from_child(ends[0]);
   os::Descriptor to_parent(ends[1]);
