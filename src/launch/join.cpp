@@ -25,6 +25,24 @@ bool is_started_by_the_rank(const LauncherSigns& signs) {
   return true;
 }
 
+// The error of a launcher through which this process cannot join.
+Status no_way(const LauncherSigns& signs, const LauncherSigns::Launcher& launcher) {
+  const std::string front = fmt::format("this process was started by {} as one of {}", launcher.name,
+                                        launcher.ranks > 0 ? std::to_string(launcher.ranks) : "several");
+  if (signs.lost_grapnel_run()) {
+    return {Code::unavailable,
+            fmt::format("{}, but its socket (PMI_FD={}) is not open here: a program between them has closed it (sudo, "
+                        "or Python's subprocess without close_fds=False); let it keep descriptors open, or start "
+                        "`grapnel run` from it",
+                        front, *signs.text("PMI_FD"))};
+  }
+  return {
+      Code::unavailable,
+      fmt::format("{}, but ranks cannot find each other through it; start it with `grapnel run`, Open MPI's mpirun, "
+                  "MPICH's mpiexec (over PMI_FD, without -pmi-port), prterun or `srun --mpi=pmix`",
+                  front)};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Launch>> join(const base::Config& config, os::Host& host) {
@@ -36,15 +54,7 @@ Result<std::unique_ptr<Launch>> join(const base::Config& config, os::Host& host)
   if (signs.offers_pmix()) return join_pmix(config, host);
   if (signs.offers_pmi1()) return join_pmi1(config, host);
   // Silence about a launcher that cannot be used would make every rank a job of its own.
-  if (const auto launcher = signs.launcher(); launcher && launcher->ranks != 1) {
-    const std::string count = launcher->ranks > 0 ? std::to_string(launcher->ranks) : "several";
-    return Status(
-        Code::unavailable,
-        fmt::format("this process was started by {} as one of {}, but ranks cannot find each other through it; "
-                    "start it with `grapnel run`, Open MPI's mpirun, MPICH's mpiexec (over PMI_FD, without "
-                    "-pmi-port), prterun or `srun --mpi=pmix`",
-                    launcher->name, count));
-  }
+  if (const auto launcher = signs.launcher(); launcher && launcher->ranks != 1) return no_way(signs, *launcher);
   return join_single(config, host);
 }
 

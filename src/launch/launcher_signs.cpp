@@ -79,9 +79,13 @@ bool LauncherSigns::offers_grapnel_run() const {
          *file == std::to_string(about.st_ino);
 }
 
+bool LauncherSigns::lost_grapnel_run() const { return text("GRAPNEL_RUN_SOCKET") && text("PMI_FD") && !offers_pmi1(); }
+
 std::optional<LauncherSigns::Launcher> LauncherSigns::launcher() const {
-  if (offers_grapnel_run()) return Launcher{"grapnel run", number("PMI_SIZE").value_or(0)};
+  const Launcher run{"grapnel run", number("PMI_SIZE").value_or(0)};
+  if (offers_grapnel_run()) return run;
   if (const auto ranks = number("OMPI_COMM_WORLD_SIZE")) return Launcher{"Open MPI's mpirun", *ranks};
+  if (lost_grapnel_run()) return run;
   if (text("PMI_FD") || text("PMI_PORT") || text("PMI_RANK")) {
     return Launcher{"an mpiexec that speaks PMI-1 (MPICH's hydra)", number("PMI_SIZE").value_or(0)};
   }

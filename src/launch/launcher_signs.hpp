@@ -31,6 +31,8 @@ class LauncherSigns {
   /// PMI-1 of `grapnel run`: the socket is the one that it gave to this process, and not one with the same number of a
   /// launcher that `grapnel run` started.
   bool offers_grapnel_run() const;
+  /// A program between `grapnel run` and this process has closed the socket and kept the variables.
+  bool lost_grapnel_run() const;
 
   struct Launcher {
     std::string name;
