@@ -74,6 +74,34 @@ class Ends(Case):
         code, _, err = self.run_job("-n", 4, "--", "sh", "-c", script)
         self.assertEqual((code, err), (7, "grapnel run: rank 2 exited with code 7; the job ends\n"))
 
+    def test_a_rank_that_is_dying_is_the_cause(self):
+        # The main thread of rank 0 ends, then rank 1 ends with 1, and only then can the end of rank 0 be collected.
+        script = '''
+import ctypes, os, threading, time
+back = os.getppid()
+def ranks():
+    with open(f"/proc/{back}/task/{back}/children") as file:
+        return [int(one) for one in file.read().split()]
+def wait_for(is_true):
+    while not is_true():
+        time.sleep(0.001)
+def is_zombie(process):
+    with open(f"/proc/{process}/stat") as file:
+        return ") Z " in file.read()
+wait_for(lambda: len(ranks()) == 2)
+victim, other = ranks()
+if os.environ["PMI_RANK"] == "0":
+    def die():
+        wait_for(lambda: not os.path.exists(f"/proc/{other}"))
+        os.kill(os.getpid(), 9)
+    threading.Thread(target=die).start()
+    ctypes.CDLL(None).syscall(60, 0)  # exit, of this thread alone
+wait_for(lambda: is_zombie(victim))
+os._exit(1)
+'''
+        code, _, err = self.run_job("-n", 2, "--", sys.executable, "-c", script)
+        self.assertEqual((code, err), (137, "grapnel run: rank 0 was killed by signal 9 (Killed); the job ends\n"))
+
     def test_signal(self):
         script = 'if [ "$PMI_RANK" = 1 ]; then kill -SEGV $$; fi; sleep 60'
         code, _, err = self.run_job("-n", 3, "--", "sh", "-c", script)

@@ -96,7 +96,7 @@ class BusyKill(run_test.Kill):
                 self.assertTrue(killed)
                 told = [line for line in err.splitlines() if line.startswith("grapnel run:")]
                 self.assertEqual(len(told), 1, err)
-                self.assertRegex(told[0], r"rank \d+ was killed by signal 9 \(Killed\); the job ends$")
+                self.assertRegex(told[0], r"rank \d+ was killed by signal 9 \(Killed\); the job ends$", err)
         self.assertTrue(any(endings), "each job was over before its kill")
 
     def kill_a_rank(self, job, dice):

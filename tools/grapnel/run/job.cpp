@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "run/message.hpp"
 #include "run/signals.hpp"
@@ -13,6 +14,7 @@ namespace grapnel::tool {
 namespace {
 
 constexpr std::chrono::milliseconds kLastWords{100};
+constexpr std::chrono::milliseconds kLastOfTheDying{500};
 constexpr std::chrono::seconds kTermToKill{1};
 constexpr std::chrono::seconds kMissed{1};
 constexpr std::chrono::milliseconds kLookEvery{100};  // where one may be missing
@@ -29,6 +31,15 @@ Job::Job(Ranks& ranks, const PmiServer& server, double timeout_s, Tell tell, std
 }
 
 void Job::on_rank_end(const Ranks::End& end_of_rank) {
+  const bool is_failure = end_of_rank.wait_status != 0 || server_.is_in_job(end_of_rank.rank);
+  if (!is_failure || WIFSIGNALED(end_of_rank.wait_status) || ending_) return judge(end_of_rank);
+  if (held_) return;
+  if (!ranks_.has_dying()) return judge(end_of_rank);
+  held_ = end_of_rank;
+  judge_at_ = Clock::now() + kLastOfTheDying;
+}
+
+void Job::judge(const Ranks::End& end_of_rank) {
   const int code = exit_code_of(end_of_rank.wait_status);
   if (WIFSIGNALED(end_of_rank.wait_status) && WTERMSIG(end_of_rank.wait_status) == user_signal_) {
     end("ended by " + signal_words(user_signal_), code);
@@ -89,6 +100,7 @@ void Job::end(const std::string& message, int exit_code, Clock::duration last_wo
 }
 
 void Job::on_time() {
+  if (held_ && (Clock::now() >= judge_at_ || !ranks_.has_dying())) judge(*std::exchange(held_, std::nullopt));
   if (!ending_) look_for_the_missing();
   if (time_limit_ && Clock::now() >= *time_limit_) {
     time_limit_.reset();
@@ -110,7 +122,8 @@ void Job::on_time() {
 
 int Job::sleep_ms() const {
   std::optional<Clock::time_point> next = time_limit_;
-  for (const auto& one : {terminate_at_, kill_at_}) {
+  const auto judge_at = held_ ? std::optional(judge_at_) : std::nullopt;
+  for (const auto& one : {judge_at, terminate_at_, kill_at_}) {
     if (one) next = next ? std::min(*next, *one) : *one;
   }
   const bool may_be_missed = missing_ >= 0 || ended_ >= 0 || server_.broken() >= 0;

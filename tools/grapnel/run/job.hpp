@@ -1,6 +1,8 @@
 // What ends a job, and how: the rules, without a system call of their own but signals to ranks.
 //
-//   - the first rank that fails (exit code, signal, or an end without leaving the job) ends it with one line;
+//   - the first rank that fails (exit code, signal, or an end without leaving the job) ends it with one line; where
+//     another one is dying then, half a second is left for that end to be collected: a signal is the cause, the other
+//     end its consequence;
 //   - so does a rank that ended well and never joined the job, where others have been in it for a second since: they
 //     wait for it at their start; one that ended well while others wait for it in a fence; and one whose connection the
 //     server has closed because of what it sent;
@@ -44,6 +46,7 @@ class Job {
  private:
   using Clock = std::chrono::steady_clock;
 
+  void judge(const Ranks::End& end_of_rank);
   /// Others wait, now and for a second since, for a rank that cannot come.
   void look_for_the_missing();
   void end(const std::string& message, int exit_code, Clock::duration last_words = {});
@@ -59,8 +62,10 @@ class Job {
   /// Why a fence of the others cannot be passed, if there is one. Empty: nothing known.
   std::string hindrance() const;
 
-  int missing_ = -1;  ///< a rank that ended well and never joined; −1: none
-  int ended_ = -1;    ///< a rank that ended well
+  int missing_ = -1;                ///< a rank that ended well and never joined; −1: none
+  int ended_ = -1;                  ///< a rank that ended well
+  std::optional<Ranks::End> held_;  ///< an end that is judged at `judge_at_`, or when no rank is dying any more
+  Clock::time_point judge_at_;
   std::optional<Clock::time_point> missed_since_;
   std::optional<Clock::time_point> time_limit_;
   std::optional<Clock::time_point> terminate_at_, kill_at_;

@@ -13,6 +13,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 
 #include "os/descriptor.hpp"
 #include "os/limits.hpp"
@@ -85,6 +87,22 @@ void close_the_launchers(const Ranks::Start& start) {
   ::_exit(127);
 }
 
+// Of a child of this process, as /proc shows it: an outer process namespace's has other numbers.
+bool is_dying(pid_t process) {
+  constexpr unsigned kExiting = 4;  // PF_EXITING of the kernel
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  std::string text;
+  std::getline(file, text, '\0');
+  const std::size_t end_of_name = text.rfind(')');
+  if (end_of_name == std::string::npos) return false;
+  std::istringstream words(text.substr(end_of_name + 1));
+  std::string state;
+  pid_t parent = 0, group = 0, session = 0, terminal = 0, foreground = 0;
+  unsigned flags = 0;
+  words >> state >> parent >> group >> session >> terminal >> foreground >> flags;
+  return words && parent == ::getpid() && (flags & kExiting) != 0;
+}
+
 }  // namespace
 
 Status Ranks::start(const Start& start) {
@@ -136,6 +154,10 @@ std::vector<Ranks::End> Ranks::collect() {
   }
   std::stable_partition(ends.begin(), ends.end(), [](const End& end) { return WIFSIGNALED(end.wait_status); });
   return ends;
+}
+
+bool Ranks::has_dying() const {
+  return std::any_of(processes_.begin(), processes_.end(), [](pid_t p) { return p != 0 && is_dying(p); });
 }
 
 void Ranks::signal_all(int signal) const {

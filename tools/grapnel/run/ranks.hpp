@@ -43,6 +43,9 @@ class Ranks {
   /// Those that ended since the last call; those killed by a signal first, because exits are mostly their consequence.
   /// Orphans of ranks are collected and not reported.
   std::vector<End> collect();
+  /// Whether one that was not collected yet has begun to end. The kernel closes its sockets before its end can be
+  /// collected, so that others may end first because of it.
+  bool has_dying() const;
 
   /// To every rank that lives, and its group.
   void signal_all(int signal) const;
