@@ -19,27 +19,21 @@
 #include "again.hpp"
 #include "bars.hpp"
 #include "bars_text.hpp"
-#include "collect.hpp"
-#include "lock_rows.hpp"
 #include "rank.hpp"
 #include "report.hpp"
-#include "sync_rows.hpp"
+#include "scenario.hpp"
 
 namespace {
 
 using namespace grapnel::bench;
 
 struct Options {
-  RmaOptions rma;
-  std::string scenario = "rma";  ///< of the bars
-  int runs = 0;                  ///< 0: the default
+  Wanted wanted;
+  int runs = 0;  ///< 0: the scenario's
   std::string json;
   std::string bars;
   bool check = false;
 };
-
-constexpr int kPairs = 61;
-constexpr int kPairsQuick = 31;
 
 std::string bars_text(const std::string& path) {
   if (path.empty()) return kBarsText;
@@ -66,27 +60,10 @@ Row judged(const std::vector<Bar>& bars, const Measurement& measurement) {
   return *row;
 }
 
-int default_runs(const Options& options) {
-  const bool quick = options.rma.effort.quick;
-  if (options.scenario == "locks") return quick ? kLockRoundsQuick : kLockRounds;
-  return quick ? kPairsQuick : kPairs;
-}
-
-std::vector<std::string> rows_wanted(const Options& options) {
-  if (options.scenario == "locks") return lock_rows(options.rma.filter);
-  return options.scenario == "sync" ? sync_rows(options.rma.filter) : rma_rows(options.rma);
-}
-
-bool collect(const Options& options, const PeerSink& sink) {
-  if (options.scenario == "locks") return collect_locks(options.rma.filter, options.rma.effort, sink.on_row);
-  if (options.scenario == "sync") return collect_sync(options.rma.filter, options.rma.effort, sink);
-  return collect_rma(options.rma, sink);
-}
-
 // Rows whose limit was disturbed, each by itself; printed as they come, below the others.
-bool measure_again(Options options, const std::vector<Bar>& bars, std::vector<Row>& rows) {
+bool measure_again(const Scenario& scenario, const Effort& effort, const std::vector<Bar>& bars,
+                   std::vector<Row>& rows) {
   return measure_disturbed_again(rows, [&](const std::string& filter, const std::function<void(const Row&)>& on_row) {
-    options.rma.filter = filter;
     fmt::print("again, its limit was disturbed:\n");
     const auto on_measurement = [&](const Measurement& measurement) {
       const Row row = judged(bars, measurement);
@@ -94,16 +71,17 @@ bool measure_again(Options options, const std::vector<Bar>& bars, std::vector<Ro
       std::fflush(stdout);
       on_row(row);
     };
-    return collect(options, {on_measurement, [](const std::string&, const std::string&) {}});
+    return scenario.collect({filter, effort}, {on_measurement, [](const std::string&, const std::string&) {}});
   });
 }
 
 using Skipped = std::map<std::string, std::string>;  // names of rows, and of peers that are not there; reasons
 
-// The rows that fall short and those that are missing, one line each.
-std::vector<std::string> shortfalls(const std::vector<Row>& rows, const Skipped& skipped, const Options& options) {
+// The rows that fall short and those of `wanted` that are missing, one line each.
+std::vector<std::string> shortfalls(const std::vector<Row>& rows, const Skipped& skipped,
+                                    const std::vector<std::string>& wanted) {
   std::vector<std::string> lines;
-  for (const std::string& name : rows_wanted(options)) {
+  for (const std::string& name : wanted) {
     if (skipped.count(name) != 0) continue;
     const auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.measured.name == name; });
     if (row == rows.end()) {
@@ -143,13 +121,15 @@ void print_sum(const std::vector<Row>& rows, const std::vector<std::string>& sho
   for (const auto& [name, why] : skipped) fmt::print("  {}: skipped: {}\n", name, why);
 }
 
-int run(Options options) {
-  options.rma.effort.pairs = options.runs > 0 ? options.runs : default_runs(options);
-  if (rows_wanted(options).empty()) {
-    fmt::print(stderr, "grapnel-bench: no row of {} holds \"{}\"\n", options.scenario, options.rma.filter);
+int run(const Scenario& scenario, Options options) {
+  Effort& effort = options.wanted.effort;
+  effort.pairs = options.runs > 0 ? options.runs : effort.quick ? scenario.quick_runs : scenario.runs;
+  const std::vector<std::string> names = scenario.rows(options.wanted);
+  if (names.empty()) {
+    fmt::print(stderr, "grapnel-bench: no row of {} holds \"{}\"\n", scenario.section, options.wanted.filter);
     return 2;
   }
-  const auto bars = read_bars(bars_text(options.bars), options.scenario);
+  const auto bars = read_bars(bars_text(options.bars), scenario.section);
   if (!bars) fail(bars.status());
   if (!can_write(options.json)) return 2;
   warn_of_company();
@@ -165,10 +145,11 @@ int run(Options options) {
     skipped.emplace(name, why);
     fmt::print("{:<46} skipped: {}\n", name, why);
   };
-  const bool all_well = collect(options, {on_row, on_skip}) && measure_again(options, *bars, rows);
+  const bool all_well =
+      scenario.collect(options.wanted, {on_row, on_skip}) && measure_again(scenario, effort, *bars, rows);
   if (!all_well) fmt::print(stderr, "grapnel-bench: a job failed\n");
-  if (!options.json.empty() && !write_json(options.json, options.scenario, rows, skipped)) return 1;
-  const auto lines = shortfalls(rows, skipped, options);
+  if (!options.json.empty() && !write_json(options.json, scenario.section, rows, skipped)) return 1;
+  const auto lines = shortfalls(rows, skipped, names);
   print_sum(rows, lines, skipped, options.check);
   return all_well && (lines.empty() || !options.check) ? 0 : 1;
 }
@@ -180,8 +161,8 @@ void add_report(CLI::App& command, Options& options) {
 }
 
 void add_effort(CLI::App& command, Options& options) {
-  command.add_option("--filter", options.rma.filter, "only rows whose name holds this text");
-  command.add_flag("--quick", options.rma.effort.quick, "fewer pairs, shorter batches");
+  command.add_option("--filter", options.wanted.filter, "only rows whose name holds this text");
+  command.add_flag("--quick", options.wanted.effort.quick, "fewer pairs, shorter batches");
   command.add_option("--runs", options.runs, "pairs of a row (default 61, quick 31); rounds of locks (7, 3)")
       ->check(CLI::Range(1, 100000));
 }
@@ -192,14 +173,11 @@ int main(int argc, char** argv) {
   CLI::App app{"Grapnel's measurements: each beside the limit that this machine sets"};
   app.require_subcommand(1);
   Options options;
-  CLI::App* const rma = app.add_subcommand("rma", "One-sided operations, inside a node and between nodes");
-  CLI::App* const peers = app.add_subcommand("peers", "The rows of rma that hold us against others");
-  CLI::App* const sync =
-      app.add_subcommand("sync", "Fence, barrier and lock, beside the papers' and the machine's limits");
-  CLI::App* const locks = app.add_subcommand("locks", "The MPI paper's five metrics, for every lock and progress mode");
-  for (CLI::App* const command : {rma, peers, sync, locks}) {
-    add_effort(*command, options);
-    add_report(*command, options);
+  std::vector<CLI::App*> commands;
+  for (const Scenario& scenario : scenarios()) {
+    commands.push_back(app.add_subcommand(scenario.name, scenario.help));
+    add_effort(*commands.back(), options);
+    add_report(*commands.back(), options);
   }
   RankOptions rank_options;
   CLI::App* const rank = app.add_subcommand("rank", "")->group("");
@@ -211,12 +189,11 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  options.rma.only_peers = peers->parsed();
-  if (*sync) options.scenario = "sync";
-  if (*locks) options.scenario = "locks";
-  if (*rma || *peers || *sync || *locks) return run(options);
-  rank_options.filter = options.rma.filter;
-  rank_options.effort = options.rma.effort;
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    if (*commands[i]) return run(scenarios()[i], options);
+  }
+  rank_options.filter = options.wanted.filter;
+  rank_options.effort = options.wanted.effort;
   rank_options.effort.pairs = options.runs;
   return run_rank(rank_options);
 }
