@@ -45,11 +45,13 @@ struct SharedHeapCounts {
   std::uint64_t empty_diffs = 0;         ///< pages that were written with what they had before
   std::uint64_t diff_messages = 0;       ///< in so many messages
   std::uint64_t diff_bytes = 0;          ///< of so many bytes
+  std::uint64_t acknowledgements = 0;    ///< of diffs: one from each home of a release
   std::uint64_t intervals = 0;           ///< releases that named pages
   std::uint64_t notices_sent = 0;        ///< pages that they named
   std::uint64_t notices_received = 0;    ///< pages of other nodes' intervals that this rank applied for its node
   std::uint64_t unmapped_pages = 0;      ///< by acquires
   std::uint64_t locks = 0, barriers = 0;
+  std::uint64_t lock_messages = 0;  ///< of this rank; of a node's leader: and of its server, answers included
   std::uint64_t condition_waits = 0;
   std::uint64_t condition_messages = 0;  ///< of waits, signals and broadcasts, to keepers of conditions and to waiters
   SharedHeapTimes times;

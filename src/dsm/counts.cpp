@@ -37,12 +37,14 @@ constexpr Row kCounts[] = {
     {"empty diffs", &SharedHeapCounts::empty_diffs},
     {"diff messages", &SharedHeapCounts::diff_messages},
     {"diff bytes", &SharedHeapCounts::diff_bytes},
+    {"acknowledgements", &SharedHeapCounts::acknowledgements},
     {"intervals", &SharedHeapCounts::intervals},
     {"notices sent", &SharedHeapCounts::notices_sent},
     {"notices received", &SharedHeapCounts::notices_received},
     {"unmapped pages", &SharedHeapCounts::unmapped_pages},
     {"locks", &SharedHeapCounts::locks},
     {"barriers", &SharedHeapCounts::barriers},
+    {"lock messages", &SharedHeapCounts::lock_messages},
     {"condition waits", &SharedHeapCounts::condition_waits},
     {"condition messages", &SharedHeapCounts::condition_messages},
 };
@@ -61,7 +63,7 @@ constexpr TimeRow kTimes[] = {
 
 }  // namespace
 
-SharedHeapCounts Counts::values() const {
+SharedHeapCounts Counts::values(const LockCounts& of_locks) const {
   SharedHeapCounts values;
   values.faults = faults.value();
   values.write_faults = write_faults.value();
@@ -79,11 +81,13 @@ SharedHeapCounts Counts::values() const {
   values.empty_diffs = empty_diffs.value();
   values.diff_messages = diff_messages.value();
   values.diff_bytes = diff_bytes.value();
+  values.acknowledgements = acknowledgements.value();
   values.intervals = intervals.value();
   values.notices_sent = notices_sent.value();
   values.notices_received = notices_received.value();
   values.unmapped_pages = unmapped_pages.value();
   values.locks = locks.value();
+  values.lock_messages = of_locks.messages + of_locks.server_messages;
   values.barriers = barriers.value();
   values.condition_waits = condition_waits.value();
   values.condition_messages = condition_messages.value();

@@ -99,7 +99,7 @@ class Heap {
   void load(const void* address, void* value, std::size_t bytes);
   void store(void* address, const void* value, std::size_t bytes);
 
-  SharedHeapCounts counts() const { return counts_.values(); }
+  SharedHeapCounts counts() const { return counts_.values(parts_.locks->counts()); }
   /// Before the client ends: no access may fault any more.
   void close();
 

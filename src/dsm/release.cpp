@@ -34,7 +34,8 @@ struct Heap::Flush {
   std::vector<Home> homes;                   ///< by node
   std::vector<std::unique_ptr<Bytes>> left;  ///< under way; they stay until the homes have answered
   std::size_t pending = 0;                   ///< acknowledgements
-  std::optional<std::size_t> refused;        ///< by this node
+  std::size_t acknowledged = 0;
+  std::optional<std::size_t> refused;  ///< by this node
 
   explicit Flush(std::size_t nodes) : homes(nodes) {
     for (Home& home : homes) home.flush = this;
@@ -42,6 +43,7 @@ struct Heap::Flush {
   static void answered(void* context, const progress::Reply& reply) {
     auto& self = *static_cast<Home*>(context);
     --self.flush->pending;
+    ++self.flush->acknowledged;
     if (reply.code != progress::ReplyCode::answer) self.flush->refused = index(reply.node);
   }
 };
@@ -164,6 +166,7 @@ Status Heap::flush(const std::vector<std::size_t>& cached, Taken& taken) {
     const progress::Client::Guard guard(*core_.client);
     flushed = core_.client->wait_until([&] { return flush->pending == 0; });
   }
+  counts_.acknowledgements.add(flush->acknowledged);
   if (flush->refused) disbelieve(fmt::format("node {} does not take the diffs of its pages", *flush->refused));
   // Messages that have not left, and answers that may still come, refer to it.
   if (flush->pending > 0 || !flushed.ok()) static_cast<void>(flush.release());

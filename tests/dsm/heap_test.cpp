@@ -244,6 +244,7 @@ WORLD_TEST_ON(HeapCounts, AReleaseIsOneMessagePerHome, shapes_from(2)) {
   const SharedHeapCounts after = h.heap().counts();
   EXPECT_EQ(after.diffs - before.diffs, writes ? 8U : 0U);
   EXPECT_EQ(after.diff_messages - before.diff_messages, writes ? 1U : 0U);
+  EXPECT_EQ(after.acknowledgements - before.acknowledgements, writes ? 1U : 0U);
   EXPECT_EQ(after.diff_bytes - before.diff_bytes, writes ? 8U * 17U : 0U);
   h.barrier();
 }
