@@ -127,10 +127,10 @@ void Heap::collect_written(std::vector<std::size_t>& cached, std::vector<std::si
   std::vector<std::size_t> written;
   {
     const base::MutexLock lock(mapping_);
-    const std::vector<std::size_t> watched = watched_.pages();
+    const std::vector<os::Pages> watched = watched_.runs();
     counts_.scans.add(1);
-    counts_.scanned_pages.add(watched.size());
-    must(trap_->collect(runs_of(watched), written));
+    for (const os::Pages& run : watched) counts_.scanned_pages.add(run.count);
+    must(trap_->collect(watched, written));
   }
   const std::vector<std::size_t> carried = carry_.pages();
   written.insert(written.end(), carried.begin(), carried.end());
