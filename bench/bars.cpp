@@ -5,6 +5,8 @@
 #include <fnmatch.h>
 #include <toml++/toml.h>
 
+#include <limits>
+
 namespace grapnel::bench {
 namespace {
 
@@ -17,6 +19,12 @@ constexpr struct {
               {Kind::ratio_min, "ratio_min"},
               {Kind::over_limit_ns, "over_limit_ns"},
               {Kind::value_max, "value_max"}};
+
+// Of a bound of 0: 0 keeps it, and nothing else does.
+double ratio_to_bound(double value, double bound) {
+  if (bound != 0) return value / bound;
+  return value > 0 ? std::numeric_limits<double>::infinity() : 0;
+}
 
 Status bad(std::string why) { return Status(Code::invalid_argument, "bars: " + std::move(why)); }
 
@@ -105,7 +113,7 @@ Result<Row> judge(const Measurement& measured, const Bar* bar) {
     case Kind::over_limit_ns: row.bar = 1 + bar->bound / row.limit; break;
     case Kind::value_max:
       row.limit = bar->bound;
-      row.ratio = measured.value / row.limit;
+      row.ratio = ratio_to_bound(measured.value, bar->bound);
       row.bar = 1;
       break;
     case Kind::none: break;

@@ -5,8 +5,8 @@
 //   "same_node/put/8KiB/*/bandwidth" = { ratio_min = 0.95 }
 //
 // A name may hold `*`, which means any characters. Kinds: ratio_max and ratio_min bound value/limit;
-// over_limit_ns: the value is at most the limit and that much; value_max bounds the value itself. `= false`: rows that
-// are shown and not judged.
+// over_limit_ns: the value is at most the limit and that much; value_max bounds the value
+// itself, also by 0. `= false`: rows that are shown and not judged.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

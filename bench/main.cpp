@@ -1,6 +1,6 @@
 // grapnel-bench: measures Grapnel beside what the machine can do, and judges.
 //
-//   grapnel-bench rma|peers|sync|locks [--json FILE] [--check] [--filter TEXT] [--quick] [--runs N] [--bars FILE]
+//   grapnel-bench rma|peers|sync|locks|dsm [--json FILE] [--check] [--filter TEXT] [--quick] [--runs N] [--bars FILE]
 //
 // `grapnel-bench rank …` is what its jobs run.
 // SPDX-License-Identifier: Apache-2.0
@@ -163,7 +163,8 @@ void add_report(CLI::App& command, Options& options) {
 void add_effort(CLI::App& command, Options& options) {
   command.add_option("--filter", options.wanted.filter, "only rows whose name holds this text");
   command.add_flag("--quick", options.wanted.effort.quick, "fewer pairs, shorter batches");
-  command.add_option("--runs", options.runs, "pairs of a row (default 61, quick 31); rounds of locks (7, 3)")
+  command
+      .add_option("--runs", options.runs, "pairs of a row (default 61, quick 31; of dsm 31, 9); rounds of locks (7, 3)")
       ->check(CLI::Range(1, 100000));
 }
 

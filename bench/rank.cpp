@@ -10,6 +10,7 @@
 #include "binding.hpp"
 #include "limits/raw_ucx.h"
 #include "pairs.hpp"
+#include "scenarios/dsm_work.hpp"
 #include "scenarios/lock_metrics.hpp"
 #include "scenarios/shared_work.hpp"
 #include "scenarios/sync_work.hpp"
@@ -130,7 +131,11 @@ const std::vector<JobKind>& job_kinds() {
       {"locks_3", 3, 3, kMiB, false, {}, do_lock_metrics},
       {"locks_8", 8, 8, kMiB, false, {}, do_lock_metrics},
       {"locks_bound_2", 2, 2, kMiB, false, {}, do_lock_metrics, true},
-      {"locks_bound_4", 4, 2, kMiB, false, {}, do_lock_metrics, true}};
+      {"locks_bound_4", 4, 2, kMiB, false, {}, do_lock_metrics, true},
+      {"dsm_one_node", 2, 1, kMiB, false, {}, do_dsm_work},
+      {"dsm_2", 2, 2, kMiB, false, {}, do_dsm_work},
+      {"dsm_2_raw", 2, 2, kMiB, true, {}, do_dsm_work},
+      {"dsm_4", 4, 4, kMiB, false, {}, do_dsm_work}};
   return kinds;
 }
 

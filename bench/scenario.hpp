@@ -1,5 +1,5 @@
-// A scenario: what one word behind `grapnel-bench` measures. The list of all of them is in scenarios.cpp; a new one is an
-// object there, a section of bars.toml, and a part of docs/bench.md.
+// A scenario: what one word behind `grapnel-bench` measures. The list of all of them is in scenarios.cpp; a new one is
+// an object there, a section of bars.toml, and a part of docs/bench.md.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -26,8 +26,8 @@ struct Scenario {
 
   /// The rows that are wanted, in the order in which they are measured.
   std::function<std::vector<std::string>(const Wanted&)> rows;
-  /// Measures them and hands on every row as soon as it is there, and every row that cannot be measured on this machine.
-  /// False when a job of ours failed (what it printed is on stderr).
+  /// Measures them and hands on every row as soon as it is there, and every row that cannot be measured on this
+  /// machine. False when a job of ours failed (what it printed is on stderr).
   std::function<bool(const Wanted&, const PeerSink&)> collect;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collect.hpp"
+#include "dsm_rows.hpp"
 #include "lock_rows.hpp"
 #include "scenario.hpp"
 #include "sync_rows.hpp"
@@ -46,12 +47,22 @@ Scenario locks() {
           }};
 }
 
+Scenario dsm() {
+  return {"dsm",
+          "The shared heap: its messages, its costs beside their parts, and a program in it",
+          "dsm",
+          kDsmPairs,
+          kDsmPairsQuick,
+          [](const Wanted& wanted) { return dsm_rows(wanted.filter); },
+          [](const Wanted& wanted, const PeerSink& sink) { return collect_dsm(wanted.filter, wanted.effort, sink); }};
+}
+
 }  // namespace
 
 const std::vector<Scenario>& scenarios() {
   static const std::vector<Scenario> all = {rma("rma", "One-sided operations, inside a node and between nodes", false),
                                             rma("peers", "The rows of rma that hold us against others", true), sync(),
-                                            locks()};
+                                            locks(), dsm()};
   return all;
 }
 

@@ -16,6 +16,8 @@ struct raw_ucx;
 
 namespace grapnel::bench {
 
+struct HeapUse;  // scenarios/dsm_use.hpp
+
 struct Effort {
   int pairs = 61;      ///< of a row; rows of nanoseconds take a multiple, since theirs cost nothing
   bool quick = false;  ///< shorter batches
@@ -29,6 +31,7 @@ struct Session {
   Effort effort;
   raw_ucx* raw[2] = {};  ///< UCX by itself, numbers 1 and 2 on the board: default segments, large ones; or null
   std::map<LockKind, LockSet> locks = {};  ///< made when a kind is used first, by all ranks at once
+  std::shared_ptr<HeapUse> heap_use = {};  ///< of `dsm`; made by its first work
 
   static constexpr Rank kTarget{1};
   std::byte* remote() const { return static_cast<std::byte*>(memory.on(kTarget)); }

@@ -6,6 +6,7 @@ The table's rows are the layers, and the outer areas (tools, bench, apps, exampl
   - a file includes its own layer, the layers of its row, public headers and the system;
   - of another layer only headers at the top of its folder; runtime alone may reach below transport, os and launch;
   - a folder of api includes no other folder of api;
+  - an area whose row grants another area (bench: apps) sees that one's headers, written from its top;
   - apps, examples and public headers see public headers (include/) only;
   - a public header that a layer implements (its stem.cpp includes it first) is open to those who may include that layer;
   - grapnel_layer(... USES ...) in a layer's CMakeLists.txt names only granted layers.
@@ -127,6 +128,9 @@ class Checker:
                 found = place / (include + suffix)
                 if (self.root / found).is_file() and found.is_relative_to(folder):
                     return None
+        for other in self.table.get(name, set()) & set(AREAS):
+            if (self.root / AREAS[other] / include).is_file():
+                return None
         return "no header of this layer or of the public ones (system headers stand in <>)"
 
     def _broken_public_rule(self, name, include):

@@ -6,7 +6,7 @@ SPDX-License-Identifier: Apache-2.0
 import panels
 
 TITLE = "{}: ours / limit"
-NOTE = "Filled: within its bar, the tick. Hollow: short of it, or disturbed."
+NOTE = "Filled: within its bar, the tick. Hollow: short of it, disturbed, or not judged. Without a place: 0, infinite."
 
 
 def draw(ax, rows):

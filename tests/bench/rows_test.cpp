@@ -91,6 +91,8 @@ TEST(Bars, EveryKindBecomesABoundOfTheRatio) {
   EXPECT_TRUE(pass(measured(0.4, std::nullopt), Bar::Kind::value_max, 1));
   EXPECT_TRUE(pass(measured(-0.4, std::nullopt), Bar::Kind::value_max, 1));
   EXPECT_FALSE(pass(measured(1.1, std::nullopt), Bar::Kind::value_max, 1));
+  EXPECT_TRUE(pass(measured(0, std::nullopt), Bar::Kind::value_max, 0));
+  EXPECT_FALSE(pass(measured(1, std::nullopt), Bar::Kind::value_max, 0));
 }
 
 TEST(Bars, ARowWithoutABarDoesNotPass) { EXPECT_FALSE(judge(measured(1, 1), nullptr)->pass); }

@@ -53,6 +53,14 @@ class LayersTest(TreeTest):
         self.write("src/base/units.hpp", '#include "os/host.hpp"\n')
         self.assert_one("src/base/units.hpp:1", "base may not include os")
 
+    def test_an_area_sees_another_that_its_row_grants(self):
+        self.write("apps/jacobi/grid.hpp", "")
+        self.write("bench/rows.cpp", '#include "jacobi/grid.hpp"\n')
+        self.write("src/README.md", TABLE + "| bench | measurements | base apps |\n")
+        self.assertEqual(self.found(), [])
+        self.write("src/README.md", TABLE + "| bench | measurements | base |\n")
+        self.assert_one("bench/rows.cpp:1: jacobi/grid.hpp: no header of this layer")
+
     def test_angle_brackets_do_not_hide_a_layer(self):
         self.write("src/base/units.hpp", "#include <os/host.hpp>\n")
         self.assert_one("base may not include os")
