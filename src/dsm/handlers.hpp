@@ -42,9 +42,13 @@ class Handlers {
  private:
   /// What the handlers work on.
   struct Served {
-    Served(core::Core& core, const HeapMemory& heap, const std::optional<RecordMemory>& record_memory,
-           HomeChoice homes, bool reports)
-        : memory(heap), log(core.launch, core.host, memory), directory(memory, homes), allocator(memory), queues(memory) {
+    Served(core::Core& core, const HeapMemory& heap, const std::optional<RecordMemory>& record_memory, HomeChoice homes,
+           bool reports)
+        : memory(heap),
+          log(core.launch, core.host, memory),
+          directory(memory, homes),
+          allocator(memory),
+          queues(memory) {
       if (record_memory) records.emplace(core, memory, *record_memory);
       if (reports) twins.emplace(heap, core.host);
     }

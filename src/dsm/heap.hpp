@@ -23,8 +23,8 @@
 
 #include "base/mutex.hpp"
 #include "core/core.hpp"
-#include "dsm/counts.hpp"
 #include "dsm/condition_queues.hpp"
+#include "dsm/counts.hpp"
 #include "dsm/directory.hpp"
 #include "dsm/heap_memory.hpp"
 #include "dsm/messages.hpp"

@@ -21,7 +21,7 @@ struct Settings {
   std::uint64_t heap_bytes = base::kGiB;
   std::uint32_t read_ahead = 16;  ///< pages that one fetch brings at most
   std::uint32_t locks = 4096;
-  std::string report;  ///< file; empty: none
+  std::string report;                             ///< file; empty: none
   std::uint64_t record_bytes = 256 * base::kMiB;  ///< lrc: of a node's records
 
   static const base::SettingsGroup& group();
