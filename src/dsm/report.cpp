@@ -28,12 +28,12 @@ Result<os::Descriptor> make_file(const std::string& file) {
 // Rank 0 says whether it wants a report, and whether its file is made. All ranks have its answer.
 Result<bool> agree(core::Core& core, bool wanted, const Status& made) {
   base::Encoder out;
-  out.put(wanted ? std::uint32_t{1} : std::uint32_t{0});
   exchange::put_status(out, made);
+  out.put(wanted ? std::uint32_t{1} : std::uint32_t{0});
   GRAPNEL_ASSIGN_OR_RETURN(const auto all, core.exchange.allgather(core.world, out.view()));
   base::Decoder in(all.front());
-  const auto first = in.get<std::uint32_t>();
   const auto status = exchange::get_status(in);
+  const auto first = in.get<std::uint32_t>();
   if (!first || !status) return Status(Code::system, "rank 0 sent an answer that makes no sense");
   GRAPNEL_TRY(*status);
   return *first != 0;
