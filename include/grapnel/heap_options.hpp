@@ -12,6 +12,9 @@ struct SharedHeapOptions {
   std::size_t bytes = 0;  ///< its length; 0: GRAPNEL_DSM_HEAP_BYTES. Rounded up to 1 MiB
   int locks = 0;          ///< how many; 0: GRAPNEL_DSM_LOCKS
   int more_locks = 0;     ///< beside these, with the highest numbers: 64 at most; of a library between heap and program
+  /// Threads of a rank write to the heap while another thread of that rank is in the heap's barrier. Then no page's
+  /// home moves (GRAPNEL_DSM_MOVES).
+  bool threads = false;
 };
 
 /// Where one rank's time in the heap went, ns. In a job of one node: in its barriers alone.
@@ -25,6 +28,9 @@ struct SharedHeapTimes {
   std::uint64_t acknowledgement_ns = 0;  ///< waiting for their homes
   std::uint64_t lock_ns = 0;             ///< in locks taken and given back, with their diffs
   std::uint64_t barrier_ns = 0;          ///< in barriers, with their diffs
+  /// Threads of a rank write to the heap while another thread of that rank is in the heap's barrier. Then no page's
+  /// home moves (GRAPNEL_DSM_MOVES).
+  bool threads = false;
 };
 
 /// What one rank did with the heap so far.
@@ -52,6 +58,7 @@ struct SharedHeapCounts {
   std::uint64_t unmapped_pages = 0;      ///< by acquires
   std::uint64_t locks = 0, barriers = 0;
   std::uint64_t lock_messages = 0;  ///< of this rank; of a node's leader: and of its server, answers included
+  std::uint64_t moves = 0;          ///< pages whose home became this rank's node, in steps that it took for its node
   std::uint64_t condition_waits = 0;
   std::uint64_t condition_messages = 0;  ///< of waits, signals and broadcasts, to keepers of conditions and to waiters
   SharedHeapTimes times;

@@ -16,7 +16,8 @@
 //   message.
 // Not with: system calls that get an address of the heap, unless `touch` came before (they answer EFAULT); local
 //   buffers of Runtime's calls to other nodes (invalid_argument); a child of fork, which has no heap.
-// Threads: any may load, store, allocate, free and touch; a rank's locks and barriers from one thread at a time.
+// Threads: any may load, store, allocate, free, touch, place and prefetch; a rank's locks and barriers from one thread
+//   at a time. Where threads write while another of their rank is in a barrier: SharedHeapOptions::threads.
 // Source: treadmarks-on-gm; docs/dsm.md.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -100,6 +101,19 @@ class GRAPNEL_API SharedHeap {
   /// Makes [address, +bytes) accessible, for a system call that gets it next; `writes`: for one that writes there.
   /// Errors: invalid_argument (not in the heap).
   Status touch(const void* address, std::size_t bytes, bool writes);
+
+  /// Names the node of `rank` as the home of the pages that [address, +bytes) lies on, before any rank uses them; else
+  /// the first rank to touch a page decides. By one rank; ranks that use the memory synchronize with it first. In a job
+  /// of one node nothing is to do. Errors: invalid_argument (not in the heap; no such rank; GRAPNEL_DSM_HOMES computes
+  /// the homes; pages that have another home, which stay there: how many, and the first), peer_dead. Cost: a message
+  /// for each run of 512 pages, 2 MiB.
+  Status place(const void* address, std::size_t bytes, Rank rank);
+  /// Fetches what this node lacks of the pages that [address, +bytes) lies on, and maps them for this rank, so that
+  /// accesses do not fault; a page without a home becomes this node's, as by a touch. A hint: a page that another rank
+  /// of the node fetches or flushes at this moment is left to the access. What is seen is what an access would see.
+  /// Errors: invalid_argument (not in the heap), no_memory, peer_dead. Cost: a message for 16 pages, of which 16 are
+  /// under way at once.
+  Status prefetch(const void* address, std::size_t bytes);
 
   SharedHeapCounts counts() const;
 

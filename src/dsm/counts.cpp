@@ -44,6 +44,7 @@ constexpr Row kCounts[] = {
     {"unmapped pages", &SharedHeapCounts::unmapped_pages},
     {"locks", &SharedHeapCounts::locks},
     {"barriers", &SharedHeapCounts::barriers},
+    {"moved homes", &SharedHeapCounts::moves},
     {"lock messages", &SharedHeapCounts::lock_messages},
     {"condition waits", &SharedHeapCounts::condition_waits},
     {"condition messages", &SharedHeapCounts::condition_messages},
@@ -89,6 +90,7 @@ SharedHeapCounts Counts::values(const LockCounts& of_locks) const {
   values.locks = locks.value();
   values.lock_messages = of_locks.messages + of_locks.server_messages;
   values.barriers = barriers.value();
+  values.moves = moves.value();
   values.condition_waits = condition_waits.value();
   values.condition_messages = condition_messages.value();
   values.times = {trap.value(),

@@ -32,6 +32,36 @@ class Directory {
     return 0;
   }
 
+  /// Each node in turn has the entries of so many pages that follow each other.
+  static constexpr std::size_t kRun = 512;
+
+  /// Whether the node has the entries of all of them, which are of one run.
+  bool keeps(os::Pages pages, std::size_t node) const {
+    return pages.count > 0 && pages.first / kRun == (pages.first + pages.count - 1) / kRun &&
+           keeper(pages.first) == node;
+  }
+
+  /// At the keeper: gives those of the pages to `node` that have no home. `others`: at home elsewhere, and the first.
+  struct Placed {
+    std::uint32_t others = 0, first_other = 0;
+  };
+  Placed place(os::Pages pages, std::size_t node) {
+    Placed placed;
+    for (std::size_t page = pages.first; page < pages.first + pages.count; ++page) {
+      std::uint32_t home = 0;
+      const bool is_new = memory_.directory(page).compare_exchange_strong(home, static_cast<std::uint32_t>(node + 1),
+                                                                          std::memory_order_relaxed);
+      if (is_new || home == node + 1) continue;
+      if (placed.others++ == 0) placed.first_other = static_cast<std::uint32_t>(page);
+    }
+    return placed;
+  }
+
+  /// At the keeper: the page's home has moved. release: pairs with `look`, whose reader then finds that the step began.
+  void move(std::size_t page, std::size_t node) {
+    memory_.directory(page).store(static_cast<std::uint32_t>(node + 1), std::memory_order_release);
+  }
+
   /// At the keeper: gives the page to `node` where it has no home, and answers the homes of its block.
   HomesReply look(std::size_t page, std::size_t node) {
     const std::size_t block = page / kHomesTold * kHomesTold;
@@ -42,13 +72,14 @@ class Directory {
                                                     std::memory_order_relaxed);
     HomesReply reply;
     for (std::size_t at = block; at < block_end; ++at) {
-      reply.homes[at - block] = memory_.directory(at).load(std::memory_order_relaxed);
+      reply.homes[at - block] = memory_.directory(at).load(std::memory_order_acquire);
     }
+    // After the entries: where one of them has moved already, the answer is of the era that begins.
+    reply.era = memory_.node().step_begun.load(std::memory_order_acquire);
     return reply;
   }
 
  private:
-  static constexpr std::size_t kRun = 512;
   HeapMemory& memory_;
   const HomeChoice choice_;
 };

@@ -45,7 +45,8 @@ Status Heap::make_accessible(std::size_t page, bool writes) {
   for (;;) {
     const std::uint32_t home = words.home.load(std::memory_order_acquire);
     if (home == my_home()) {
-      return map_home_page(page, writes);
+      GRAPNEL_ASSIGN_OR_RETURN(const bool mapped, map_home_page(page, writes));
+      if (mapped) return {};
     } else if (words.is_valid()) {
       GRAPNEL_ASSIGN_OR_RETURN(const bool mapped, map_valid_page(page, writes));
       if (mapped) return {};
@@ -57,15 +58,17 @@ Status Heap::make_accessible(std::size_t page, bool writes) {
 
 // Where the server serves the page after `is_tracked` was read here, the served log has it, and the next release reads
 // that log.
-Status Heap::map_home_page(std::size_t page, bool writes) {
+Result<bool> Heap::map_home_page(std::size_t page, bool writes) {
   GRAPNEL_TRY(memory_.use_page(page));
   const Stopwatch watch(core_.host, counts_.map);
   const base::MutexLock lock(mapping_);
+  // Under the mutex: `unmap_moved` comes after the home has changed.
+  if (memory_.words(page).home.load(std::memory_order_acquire) != my_home()) return false;
   const bool tracked = memory_.words(page).is_tracked();
   GRAPNEL_TRY(trap_->map({page, 1}, tracked && !writes && !mapped_.has(page)));
   mapped_.add(page);
   if (tracked) watched_.add(page);
-  return {};
+  return true;
 }
 
 Result<bool> Heap::map_valid_page(std::size_t page, bool writes) {
@@ -99,15 +102,20 @@ Status Heap::map_ahead(std::size_t page) {
   return trap_->map({page + 1, next - page - 1}, true);
 }
 
-Status Heap::touch(const void* address, std::size_t bytes, bool writes) {
+Result<os::Pages> Heap::pages_of(const char* call, const void* address, std::size_t bytes) const {
   const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(address) - base();
   if (offset >= memory_.bytes() || bytes > memory_.bytes() - offset) {
-    return Status(Code::invalid_argument,
-                  fmt::format("touch: [{}, +{}) is not in the shared heap, which is [{:#x}, +{})", address, bytes,
-                              base(), memory_.bytes()));
+    return Status(Code::invalid_argument, fmt::format("{}: [{}, +{}) is not in the shared heap, which is [{:#x}, +{})",
+                                                      call, address, bytes, base(), memory_.bytes()));
   }
-  if (one_node() || bytes == 0) return {};
-  for (std::size_t page = offset / os::kPageBytes; page <= (offset + bytes - 1) / os::kPageBytes; ++page) {
+  const std::size_t first = offset / os::kPageBytes;
+  return os::Pages{first, bytes == 0 ? 0 : (offset + bytes - 1) / os::kPageBytes + 1 - first};
+}
+
+Status Heap::touch(const void* address, std::size_t bytes, bool writes) {
+  GRAPNEL_ASSIGN_OR_RETURN(const os::Pages pages, pages_of("touch", address, bytes));
+  if (one_node()) return {};
+  for (std::size_t page = pages.first; page < pages.first + pages.count; ++page) {
     if (writes && trap_->take_write(page)) continue;
     GRAPNEL_TRY(make_accessible(page, writes));
   }

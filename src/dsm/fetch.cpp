@@ -25,14 +25,15 @@ struct Heap::Fetch {
   Heap* heap = nullptr;
   FetchBody body;
   std::array<std::uint64_t, kMostFetched> wanted{};  ///< as of the request
-  bool done = false, refused = false;
+  bool done = false, refused = false, moved = false;
 
   static void answered(void* context, const progress::Reply& reply) {
     auto& self = *static_cast<Fetch*>(context);
     self.done = true;
-    self.refused =
-        reply.code != progress::ReplyCode::answer || reply.payload.size() != self.body.count * os::kPageBytes;
-    if (self.refused) return;
+    self.moved = reply.code == progress::ReplyCode::answer && reply.payload.empty();
+    self.refused = !self.moved && (reply.code != progress::ReplyCode::answer ||
+                                   reply.payload.size() != self.body.count * os::kPageBytes);
+    if (self.refused || self.moved) return;
     const Stopwatch watch(self.heap->core_.host, self.heap->counts_.merge);
     for (std::size_t i = 0; i < self.body.count; ++i) self.take(i, reply.payload.data() + i * os::kPageBytes);
   }
@@ -72,23 +73,30 @@ struct Homes {
 Status Heap::find_home(std::size_t page) {
   const std::uint32_t computed = directory_.computed_home(page);
   if (computed != 0) {
-    memory_.words(page).home.store(computed, std::memory_order_release);
+    std::uint32_t unknown = 0;
+    memory_.words(page).home.compare_exchange_strong(unknown, computed, std::memory_order_release,
+                                                     std::memory_order_relaxed);
     return {};
   }
   const std::size_t keeper = directory_.keeper(page);
+  const std::uint32_t now = era();
   auto homes = std::make_unique<Homes>();
   homes->nodes = memory_.node_count();
   if (keeper == me_) {
     homes->reply = directory_.look(page, me_);
   } else {
-    const HomesBody body{page};
+    const HomesBody body{static_cast<std::uint32_t>(page), now};
     counts_.home_questions.add(1);
     const Stopwatch watch(core_.host, counts_.lookup);
     GRAPNEL_TRY(ask(keeper, Call::homes, base::bytes_of(body), 0, homes));
   }
-  if (homes->refused || homes->reply.homes[page % kHomesTold] == 0) {
+  const bool is_sensible = !parts_.moves || (static_cast<std::int32_t>(homes->reply.era - now) >= 0 &&
+                                             static_cast<std::int32_t>(homes->reply.era - era()) <= 1);
+  if (homes->refused || homes->reply.homes[page % kHomesTold] == 0 || !is_sensible) {
     disbelieve(fmt::format("node {} does not answer where page {} is kept", keeper, page));
   }
+  // A thread whose rank is in a barrier: where homes have moved at the directory, this node's step comes, too.
+  if (parts_.moves && homes->reply.era != now) return wait_for_step(now);
   const std::size_t block = page / kHomesTold * kHomesTold;
   for (std::size_t i = 0; i < kHomesTold && block + i < memory_.page_count(); ++i) {
     // A home that is known stays, whatever a later answer names.
@@ -105,19 +113,37 @@ std::size_t Heap::window_of(std::size_t page) const {
   return std::min<std::size_t>(absent_window_.load(std::memory_order_relaxed), settings_.read_ahead);
 }
 
+// A page that is at home here by now, or whose home has moved, is left to another look by the caller.
 Status Heap::fetch(std::size_t page) {
   PageWords& words = memory_.words(page);
+  const std::uint32_t now = era();
   GRAPNEL_TRY(words.take(core_.waiting, page));
   Status fetched;
-  if (!words.is_valid()) {
+  bool here = true;
+  const std::uint32_t home = words.home.load(std::memory_order_acquire);
+  if (!words.is_valid() && home != my_home()) {
     const std::vector<std::size_t> pages = pages_to_fetch(page);
-    fetched = fetch_taken(pages);
+    const auto got = fetch_from(home - 1, pages, now, FetchReason::miss);
+    fetched = got.status();
+    here = !got.ok() || *got;
     for (const std::size_t one : pages) {
       if (one != page) memory_.words(one).give_back(core_.host);
     }
   }
   words.give_back(core_.host);
-  return fetched;
+  if (!here && !parts_.moves) disbelieve("a node answers that homes have moved, which is off");
+  // A thread whose rank is in a barrier, as below.
+  return here ? fetched : wait_for_step(now);
+}
+
+Status Heap::wait_for_step(std::uint32_t era) {
+  return core_.waiting.on_word(
+      memory_.node().step_done, [&](std::uint32_t done) { return static_cast<std::int32_t>(done - era) > 0; },
+      progress::Waiting::kForever, progress::Waiting::kLongestSleep_ns,
+      [&] {
+        return progress::WaitSubject{
+            progress::WaitKind::barrier, "barrier", {core_.world.key, era + 1}, &core_.launch.nodes().ranks_of[me_]};
+      });
 }
 
 // The first is taken; so are the others then.
@@ -132,7 +158,8 @@ std::vector<std::size_t> Heap::pages_to_fetch(std::size_t page) {
     const bool fits = words.home.load(std::memory_order_acquire) == home && !words.is_valid() &&
                       words.is_absent() == absent && (absent || used_.has(next));
     if (!fits || !words.try_take()) break;
-    if (words.is_valid()) {
+    // Taken, it is fetched by no other rank, and does not become at home here.
+    if (words.is_valid() || words.home.load(std::memory_order_acquire) != home) {
       words.give_back(core_.host);
       break;
     }
@@ -145,26 +172,38 @@ std::vector<std::size_t> Heap::pages_to_fetch(std::size_t page) {
   return pages;
 }
 
-Status Heap::fetch_taken(const std::vector<std::size_t>& pages) {
-  auto fetch = std::make_unique<Fetch>();
-  fetch->heap = this;
-  fetch->body.count = static_cast<std::uint32_t>(pages.size());
+// All of its messages at once, as far as the home's window has room.
+Result<bool> Heap::fetch_from(std::size_t node, const std::vector<std::size_t>& pages, std::uint32_t era,
+                              FetchReason reason) {
+  std::vector<std::unique_ptr<Fetch>> fetches;
   for (std::size_t i = 0; i < pages.size(); ++i) {
-    GRAPNEL_ASSERT(memory_.words(pages[i]).busy.load() != 0, "page {} is fetched and not taken", pages[i]);
+    GRAPNEL_ASSERT(memory_.words(pages[i]).busy.is_taken(), "page {} is fetched and not taken", pages[i]);
     GRAPNEL_TRY(memory_.use_page(pages[i]));
     GRAPNEL_TRY(memory_.use_twin(pages[i]));
-    fetch->body.pages[i] = static_cast<std::uint32_t>(pages[i]);
+    if (i % kMostFetched == 0) {
+      fetches.push_back(std::make_unique<Fetch>());
+      fetches.back()->heap = this;
+      fetches.back()->body = {era, reason == FetchReason::move ? 1U : 0U, 0, {}};
+    }
+    Fetch& fetch = *fetches.back();
+    fetch.body.pages[fetch.body.count] = static_cast<std::uint32_t>(pages[i]);
     // acquire: of a notice that is counted here, the home has all that it is about.
-    fetch->wanted[i] = memory_.words(pages[i]).wanted.load(std::memory_order_acquire);
+    fetch.wanted[fetch.body.count++] = memory_.words(pages[i]).wanted.load(std::memory_order_acquire);
   }
-  const std::size_t home = memory_.words(pages[0]).home.load(std::memory_order_relaxed) - 1;
-  counts_.fetches.add(1);
+  counts_.fetches.add(fetches.size());
   counts_.fetched_pages.add(pages.size());
   if (report_ != nullptr) report_->add_fetch(pages);
   const Stopwatch watch(core_.host, counts_.fetch);
-  GRAPNEL_TRY(ask(home, Call::fetch, base::bytes_of(fetch->body), pages.size() * os::kPageBytes, fetch));
-  if (fetch->refused) disbelieve(fmt::format("node {} does not answer with page {}", home, pages[0]));
-  return {};
+  const Status waited = ask_all(node, Call::fetch, fetches, [](const Fetch& fetch) {
+    return Asked{base::bytes_of(fetch.body), fetch.body.count * os::kPageBytes};
+  });
+  GRAPNEL_TRY(waited);
+  bool here = true;
+  for (const auto& fetch : fetches) {
+    if (fetch->refused) disbelieve(fmt::format("node {} does not answer with page {}", node, fetch->body.pages[0]));
+    here = here && !fetch->moved;
+  }
+  return here;
 }
 
 }  // namespace grapnel::dsm

@@ -35,22 +35,28 @@ class Handlers {
  public:
   Handlers(core::Core& core, progress::HandlerId first);
 
-  /// From now on there is a heap: before any rank sends a request about it.
-  /// `reports`: for a report, home pages have twins.
-  void open(const HeapMemory& memory, const std::optional<RecordMemory>& records, HomeChoice homes, bool reports);
+  /// How the heap is kept.
+  struct Options {
+    HomeChoice homes{};
+    bool moves = false;    ///< of homes
+    bool reports = false;  ///< for a report, home pages have twins
+  };
+  /// From now on there is a heap: before any rank sends a request about it. `records`: with lrc.
+  void open(const HeapMemory& memory, const std::optional<RecordMemory>& records, const Options& options);
 
  private:
   /// What the handlers work on.
   struct Served {
-    Served(core::Core& core, const HeapMemory& heap, const std::optional<RecordMemory>& record_memory, HomeChoice homes,
-           bool reports)
+    Served(core::Core& core, const HeapMemory& heap, const std::optional<RecordMemory>& record_memory,
+           const Options& options)
         : memory(heap),
           log(core.launch, core.host, memory),
-          directory(memory, homes),
+          directory(memory, options.homes),
           allocator(memory),
-          queues(memory) {
+          queues(memory),
+          moves(options.moves) {
       if (record_memory) records.emplace(core, memory, *record_memory);
-      if (reports) twins.emplace(heap, core.host);
+      if (options.reports) twins.emplace(heap, core.host);
     }
     HeapMemory memory;
     NodeLog log;
@@ -59,7 +65,10 @@ class Handlers {
     std::optional<HomeTwins> twins;
     std::optional<Records> records;  ///< with lrc
     ConditionQueues queues;
+    bool moves;  ///< of homes
   };
+  /// Where a page is that a request of some era is about. `not_yet`: perhaps here, when this node has taken its step.
+  enum class Place { here, not_yet, gone, nowhere };
 
   void add(progress::HandlerTable& table, progress::HandlerId first, Call call, const char* name,
            std::size_t least_body, std::size_t most_body, bool answers,
@@ -73,10 +82,20 @@ class Handlers {
   progress::Outcome keep(Served& heap, progress::Request& request);
   progress::Outcome whole(Served& heap, progress::Request& request);
   progress::Outcome condition(Served& heap, progress::Request& request);
-  bool may_be_here(const Served& heap, std::size_t page) const;
   bool begin_twins(Served& heap, const FetchBody& body);
   bool apply(Served& heap, std::size_t page, ByteView diff);
-  bool are_diffs(const Served& heap, ByteView records) const;
+  progress::Outcome homes(Served& heap, progress::Request& request);
+  progress::Outcome place(Served& heap, progress::Request& request);
+  std::size_t node_of(const progress::Request& request) const {
+    return index(core_.launch.nodes().node_of[index(request.origin)]);
+  }
+  /// 0: it is the node's own; 1: it is behind a barrier whose step this node is about to take; -1: an older one.
+  /// Nothing: an era that no rank can be in.
+  std::optional<int> ahead(const Served& heap, std::uint32_t era) const;
+  Place place_of(const Served& heap, std::size_t page, std::uint32_t era) const;
+  bool has_left(const Served& heap, std::size_t page, std::uint32_t era, std::size_t to) const;
+  Place place_of(const Served& heap, const FetchBody& body, std::size_t origin) const;
+  Place place_of_diffs(const Served& heap, std::uint32_t era, ByteView records) const;
 
   core::Core& core_;
   std::unique_ptr<Served> served_;

@@ -3,6 +3,7 @@
 //   fault.cpp, fetch.cpp   a fault maps what is valid here; else it is brought first: with hlrc from its home
 //   release.cpp            with hlrc what was written goes to its homes as diffs; then an interval names the pages
 //   acquire.cpp            intervals that come along, or are asked for, make pages stale, which are unmapped
+//   moves.cpp              homes move in barriers; place.cpp, prefetch.cpp: what a program may ask for beforehand
 //   synchronize.cpp        locks and barriers are those of `locks` and `sync`: what they carry is intervals
 //   protocol.hpp           what hlrc (hlrc.hpp) and lrc (lrc.hpp) do each in its own way
 //   conditions.cpp         a wait for a condition is a release, a sleep, an acquire
@@ -55,6 +56,7 @@ struct HeapParts {
   std::uint32_t combine = 0;  ///< of barriers
   progress::HandlerId first_handler = 0;
   std::shared_ptr<Report> report;  ///< null: none is wanted
+  bool moves = false;  ///< of homes, in barriers
 };
 
 class Protocol;
@@ -95,6 +97,11 @@ class Heap {
 
   // fault.cpp
   Status touch(const void* address, std::size_t bytes, bool writes);
+
+  // place.cpp
+  Status place(const void* address, std::size_t bytes, Rank rank);
+  // prefetch.cpp
+  Status prefetch(const void* address, std::size_t bytes);
   /// An access of the program, which works in simulated worlds, too.
   void load(const void* address, void* value, std::size_t bytes);
   void store(void* address, const void* value, std::size_t bytes);
@@ -116,26 +123,45 @@ class Heap {
   /// Nothing can be answered to a load or a store: the job ends.
   [[noreturn]] void give_up(std::size_t page, const Status& why);
 
+  /// The pages that [address, +bytes) lies on. Errors: invalid_argument (not in the heap), which names the call.
+  Result<os::Pages> pages_of(const char* call, const void* address, std::size_t bytes) const;
+
   // fault.cpp
   /// The memory behind an address of the simulated program, after a fault where there is one.
   std::byte* access(std::uintptr_t address, bool writes);
   static void on_fault(void* heap, std::uintptr_t address, os::Access access);
   void resolve(std::size_t page, bool writes);
   Status make_accessible(std::size_t page, bool writes);
-  Status map_home_page(std::size_t page, bool writes);
+  /// False: it is not at home here any more.
+  Result<bool> map_home_page(std::size_t page, bool writes);
   /// False: it is not valid any more.
   Result<bool> map_valid_page(std::size_t page, bool writes);
   Status map_ahead(std::size_t page) GRAPNEL_REQUIRES(mapping_);
 
+  // place.cpp
+  Result<Directory::Placed> place_run(os::Pages pages, std::size_t node);
+
+  // prefetch.cpp
+  Status prefetch_some(os::Pages pages);
+  Status map_valid(os::Pages pages);
+
   // fetch.cpp
   struct Fetch;
-  template <typename State>  // ask.hpp
+  // ask.hpp
+  struct Asked;
+  template <typename State>
   Status ask(std::size_t node, Call call, ByteView body, std::size_t reply_bytes, std::unique_ptr<State>& state);
+  template <typename State, typename Describe>
+  Status ask_all(std::size_t node, Call call, std::vector<std::unique_ptr<State>>& states, Describe describe);
   Status find_home(std::size_t page);
   Status fetch(std::size_t page);
+  Status wait_for_step(std::uint32_t era);
   std::vector<std::size_t> pages_to_fetch(std::size_t page);
   std::size_t window_of(std::size_t page) const;
-  Status fetch_taken(const std::vector<std::size_t>& pages);
+  enum class FetchReason { miss, move };
+  /// Pages that this rank has taken, from one node. False: it does not keep some of them any more.
+  Result<bool> fetch_from(std::size_t node, const std::vector<std::size_t>& pages, std::uint32_t era,
+                          FetchReason reason);
 
   // release.cpp
   struct Flush;
@@ -157,7 +183,18 @@ class Heap {
   Status ask_for_notices(std::vector<News>& news);
   void unmap_stale();
 
+  // moves.cpp
+  void propose_moves(std::uint32_t era);
+  /// What the leader brings to a barrier.
+  Bytes proposals() const;
+  Status apply_moves(const Meeting& meeting, std::uint32_t era);
+  Status get_pages_that_come(const Meeting& meeting, std::uint32_t era, Taken& taken);
+  void move_home(std::size_t page, const Move& move, std::uint32_t era);
+  void unmap_moved(const Meeting& meeting);
+
   // synchronize.cpp
+  /// Barriers whose step this node has taken.
+  std::uint32_t era() const { return memory_.node().step_done.load(std::memory_order_acquire); }
   Status check_lock(int number) const;
   int lock_index(int number) const { return number / core_.launch.size(); }
   Rank lock_home(int number) const { return Rank{number % core_.launch.size()}; }

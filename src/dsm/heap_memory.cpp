@@ -11,6 +11,7 @@ std::uintptr_t HeapMemory::lay_out(std::uintptr_t words) {
   clock_ = at.place<std::atomic<std::uint64_t>>(node_count_);
   stale_ = at.place<std::atomic<std::uint32_t>>(kLogEntries);
   served_ = at.place<std::atomic<std::uint32_t>>(kLogEntries);
+  diffed_ = at.place<std::atomic<std::uint32_t>>(kLogEntries);
   notices_ = at.place<NoticeEntry>(kLogEntries);
   directory_ = at.place<std::atomic<std::uint32_t>>(page_count_);
   block_pages_ = at.place<std::atomic<std::uint32_t>>(page_count_);

@@ -23,6 +23,7 @@
 #include <utility>
 
 #include "core/core.hpp"
+#include "dsm/notices.hpp"
 #include "dsm/page_words.hpp"
 #include "dsm/sparse_memory.hpp"
 #include "os/page_trap.hpp"
@@ -55,9 +56,10 @@ struct LogEnds {
 
 /// What the ranks of a node share beside the words of pages. All zero at first.
 struct NodeWords {
-  os::Word mutex;       ///< of the clock and the logs (node_log.hpp)
-  os::Word step_begun;  ///< barriers of the heap whose step a rank of the node has begun
-  os::Word step_done;   ///< … and ended
+  os::Word mutex;                       ///< of the clock and the logs (node_log.hpp)
+  os::Word step_begun;                  ///< barriers of the heap whose step a rank of the node has begun
+  os::Word step_done;                   ///< … and ended: the node's era
+  std::atomic<std::uint32_t> arrivals;  ///< of ranks of the node at barriers of the heap
   // Node 0's: of the table of allocated pages (page_allocator.hpp).
   os::Word memory_mutex;
   std::atomic<std::uint32_t> resting_blocks;  ///< freed, and not to be used again before
@@ -65,6 +67,11 @@ struct NodeWords {
   os::Word conditions_mutex;                  ///< of the queues of conditions that this node keeps
   std::atomic<std::uint64_t> serves;          ///< pages that the server was asked for
   LogEnds stale, served, notices;
+  // Moves of homes (moves.hpp): home pages that other nodes wrote, and what the node proposes at the next barrier.
+  LogEnds diffed;
+  std::uint64_t diffed_seen;  ///< entries before it have been looked at
+  std::uint32_t proposal_bytes;
+  std::byte proposals[kMostMovesBytes];
 };
 
 /// An interval of this node and a run of pages that it names.
@@ -102,6 +109,7 @@ class HeapMemory {
   std::atomic<std::uint64_t>& clock(std::size_t node) const { return clock_[node]; }
   std::atomic<std::uint32_t>& stale_entry(std::uint64_t at) const { return stale_[at % kLogEntries]; }
   std::atomic<std::uint32_t>& served_entry(std::uint64_t at) const { return served_[at % kLogEntries]; }
+  std::atomic<std::uint32_t>& diffed_entry(std::uint64_t at) const { return diffed_[at % kLogEntries]; }
   NoticeEntry& notice_entry(std::uint64_t at) const { return notices_[at % kLogEntries]; }
   /// 1 + the page's home, in the node that the directory puts it at; 0: no node has it yet.
   std::atomic<std::uint32_t>& directory(std::size_t number) const { return directory_[number]; }
@@ -145,6 +153,7 @@ class HeapMemory {
   std::atomic<std::uint64_t>* clock_ = nullptr;
   std::atomic<std::uint32_t>* stale_ = nullptr;
   std::atomic<std::uint32_t>* served_ = nullptr;
+  std::atomic<std::uint32_t>* diffed_ = nullptr;
   NoticeEntry* notices_ = nullptr;
   std::atomic<std::uint32_t>* directory_ = nullptr;
   std::atomic<std::uint32_t>* block_pages_ = nullptr;

@@ -1,8 +1,9 @@
 // The messages of the shared heap: from a rank to another node's server. Their numbers are given out when the service
 // is opened (core/service.hpp), in this order.
 //
-//   fetch     asked of the page's home     FetchBody                → the pages, in that order
-//   diffs     sent to the page's home      records                  → an acknowledgement, where asked for
+//   fetch     asked of the page's home     FetchBody                → the pages, in that order; or nothing: the home
+//                                                                     of one of them has moved
+//   diffs     sent to the page's home      DiffsBody; records       → an acknowledgement, where asked for
 //   notices   asked of a node              NoticesBody              → NoticesReply, runs of pages
 //   homes     asked of the directory       HomesBody                → HomesReply
 //   memory    asked of node 0              MemoryBody               → the first page, or less than 0
@@ -11,6 +12,10 @@
 //   whole     asked of the keeper (lrc)    WholeBody                → WholeReply, its `got`, the page
 //   condition asked of the node that keeps it  ConditionBody        → ConditionReply, ranks
 //   wake      sent to a waiting rank's node    WakeBody
+//   place     sent to the directory        PlaceBody                → how many pages have another home, and the first
+//
+// An era is the time between two barriers of the heap, by their number; homes move at its begin (moves.cpp). A request
+// of a newer era than the server's node, which is behind the same barrier, is retried where it may be about a move.
 //
 //   record := DiffHeader diff, of lrc RecordHeader diff             diff.hpp
 // SPDX-License-Identifier: Apache-2.0
@@ -25,8 +30,8 @@
 
 namespace grapnel::dsm {
 
-enum class Call : std::uint16_t { fetch, diffs, notices, homes, memory, records, keep, whole, condition, wake };
-inline constexpr std::uint16_t kCalls = 10;
+enum class Call : std::uint16_t { fetch, diffs, notices, homes, memory, records, keep, whole, condition, wake, place };
+inline constexpr std::uint16_t kCalls = 11;
 
 constexpr progress::HandlerId handler_of(progress::HandlerId first, Call call) {
   return static_cast<progress::HandlerId>(first + static_cast<std::uint16_t>(call));
@@ -35,10 +40,15 @@ constexpr progress::HandlerId handler_of(progress::HandlerId first, Call call) {
 inline constexpr std::size_t kMostFetched = 16;
 
 struct FetchBody {
+  std::uint32_t era = 0;
+  std::uint32_t moved = 0;  ///< 1: asked by the new home, of the old one, when the era begins
   std::uint32_t count = 0;
   std::array<std::uint32_t, kMostFetched> pages{};
 };
 
+struct DiffsBody {
+  std::uint32_t era = 0;
+};
 struct DiffHeader {
   std::uint32_t page = 0, bytes = 0;
 };
@@ -61,10 +71,17 @@ inline constexpr std::size_t kMostRunsTold = 4096;
 /// to write. The directory answers for the kHomesTold pages around, a block of that length.
 inline constexpr std::size_t kHomesTold = 16;
 struct HomesBody {
-  std::uint64_t page = 0;
+  std::uint32_t page = 0, era = 0;
 };
 struct HomesReply {
+  std::uint32_t era = 0;                          ///< of what follows
   std::array<std::uint32_t, kHomesTold> homes{};  ///< 1 + the node; 0: none yet
+};
+
+/// Names the home of pages before their first touch.
+struct PlaceBody {
+  std::uint32_t page = 0, count = 0;
+  std::uint32_t node = 0;
 };
 
 /// What is wanted of the heap's table of blocks: a block, one that small blocks are cut from, or to give one back.

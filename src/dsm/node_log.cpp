@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "dsm/moves.hpp"
 #include "dsm/page_set.hpp"
 #include "dsm/planted.hpp"
 #include "dsm/protocol.hpp"
@@ -48,7 +49,11 @@ Result<Interval> NodeLog::make_interval(const std::vector<std::size_t>& cached, 
   // After the clock: a rank that finds such a page untracked gives the interval on with its next grant. A serve since
   // `serves` was read has a higher count, so its page stays tracked.
   const std::uint64_t until = planted(Bug::named_for_ever) ? UINT64_MAX : serves;
-  for (const std::size_t page : tracked) memory_.words(page).named.store(until, std::memory_order_release);
+  const std::uint32_t era = memory_.node().step_done.load(std::memory_order_relaxed);
+  for (const std::size_t page : tracked) {
+    memory_.words(page).named.store(until, std::memory_order_release);
+    note_writer(memory_.words(page), era, me_);
+  }
   return interval;
 }
 

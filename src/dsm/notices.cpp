@@ -107,7 +107,7 @@ constexpr std::uint64_t kComplete = 1, kWantsCleaning = 2;  // flags of an entry
 struct RawNews {
   std::uint64_t latest = 0;
   bool complete = true, wants_cleaning = false;
-  Bytes intervals;
+  Bytes intervals, moves;
 };
 
 struct RawMeeting {
@@ -121,6 +121,7 @@ Bytes encode_raw(const RawMeeting& meeting) {
   for (const auto& [node, news] : meeting.nodes) {
     const std::uint64_t flags = (news.complete ? kComplete : 0) | (news.wants_cleaning ? kWantsCleaning : 0);
     out.put(node).put(news.latest).put(flags).put(news.intervals.size()).put_bytes(news.intervals);
+    out.put(news.moves.size()).put_bytes(news.moves);
   }
   return out.take();
 }
@@ -128,6 +129,7 @@ Bytes encode_raw(const RawMeeting& meeting) {
 std::optional<RawMeeting> decode_raw(ByteView bytes) {
   Reader in(bytes);
   RawMeeting meeting;
+  std::size_t moves_bytes = 0;
   meeting.first = {in.get(), in.get()};
   meeting.other = {in.get(), in.get()};
   while (!in.at_end() && !in.failed()) {
@@ -139,8 +141,11 @@ std::optional<RawMeeting> decode_raw(ByteView bytes) {
     news.wants_cleaning = (flags & kWantsCleaning) != 0;
     const ByteView intervals = in.get_bytes(in.get());
     news.intervals.assign(intervals.begin(), intervals.end());
+    const ByteView moves = in.get_bytes(in.get());
+    news.moves.assign(moves.begin(), moves.end());
+    moves_bytes += moves.size();
   }
-  if (in.failed()) return std::nullopt;
+  if (in.failed() || moves_bytes > kMostMovesBytes) return std::nullopt;
   return meeting;
 }
 
@@ -161,6 +166,22 @@ void join_news(RawNews& into, const RawNews& from) {
   into.wants_cleaning = into.wants_cleaning || from.wants_cleaning;
   into.intervals.insert(into.intervals.end(), from.intervals.begin(), from.intervals.end());
   if (!into.complete) into.intervals.clear();
+  into.moves.insert(into.moves.end(), from.moves.begin(), from.moves.end());
+}
+
+// Appends the moves that a node proposes. False: they make no sense.
+bool read_moves(ByteView bytes, std::size_t from, std::size_t nodes, std::size_t pages, std::vector<Move>& moves) {
+  Reader in(bytes);
+  std::size_t end = 0;
+  while (!in.at_end()) {
+    const std::uint64_t gap = in.get(), count = in.get(), to = in.get();
+    if (in.failed() || gap > pages - end || count == 0 || count > pages - end - gap || to >= nodes || to == from) {
+      return false;
+    }
+    moves.push_back({{end + gap, count}, from, to});
+    end += gap + count;
+  }
+  return true;
 }
 
 }  // namespace
@@ -192,6 +213,19 @@ std::optional<Grant> decode_grant(ByteView bytes, std::size_t nodes, std::size_t
   return grant;
 }
 
+Bytes encode(const std::vector<Move>& moves, std::size_t most) {
+  Writer out;
+  std::size_t end = 0;
+  for (const Move& move : moves) {
+    Writer one;
+    one.put(move.pages.first - end).put(move.pages.count).put(move.to);
+    if (out.size() + one.size() > most) break;
+    out.put_bytes(one.view());
+    end = move.pages.first + move.pages.count;
+  }
+  return out.take();
+}
+
 Bytes encode(const Numbered& mine, std::uint64_t node, const NodeNews& news) {
   RawMeeting meeting{mine, mine, {}};
   RawNews& raw = meeting.nodes[node];
@@ -205,20 +239,29 @@ Bytes encode(const Numbered& mine, std::uint64_t node, const NodeNews& news) {
     raw.intervals.insert(raw.intervals.end(), bytes.begin(), bytes.end());
   }
   if (!raw.complete) raw.intervals.clear();
+  raw.moves = news.moves;
   return encode_raw(meeting);
 }
 
 std::optional<Meeting> decode_meeting(ByteView bytes, std::size_t nodes, std::size_t pages) {
   const auto raw = decode_raw(bytes);
   if (!raw) return std::nullopt;
-  Meeting meeting{raw->first, raw->other, {}};
+  Meeting meeting{raw->first, raw->other, {}, {}};
   for (const auto& [node, news] : raw->nodes) {
     NodeNews& out = meeting.nodes[node];
     out.latest = news.latest;
     out.complete = news.complete;
     out.wants_cleaning = news.wants_cleaning;
     if (node >= nodes || !read_intervals(news.intervals, pages, out.intervals)) return std::nullopt;
+    if (!read_moves(news.moves, node, nodes, pages, meeting.moves)) return std::nullopt;
   }
+  const auto first_of = [](const Move& move) { return move.pages.first; };
+  std::sort(meeting.moves.begin(), meeting.moves.end(),
+            [&](const Move& a, const Move& b) { return first_of(a) < first_of(b); });
+  const auto overlap =
+      std::adjacent_find(meeting.moves.begin(), meeting.moves.end(),
+                         [&](const Move& a, const Move& b) { return first_of(a) + a.pages.count > first_of(b); });
+  if (overlap != meeting.moves.end()) return std::nullopt;
   return meeting;
 }
 
@@ -240,6 +283,10 @@ void join_meetings(Bytes& into, ByteView from) {
     const auto longest = std::max_element(mine->nodes.begin(), mine->nodes.end(), [](const auto& a, const auto& b) {
       return a.second.intervals.size() < b.second.intervals.size();
     });
+    if (longest->second.intervals.empty()) {  // made by no rank of ours
+      into.assign(1, kNoVarint);
+      return;
+    }
     longest->second.complete = false;
     longest->second.intervals.clear();
     into = encode_raw(*mine);

@@ -3,9 +3,10 @@
 //   grant    := version clock count interval…          what a lock's releaser leaves for the next holder
 //   meeting  := first second entry…                    what a barrier joins: the number of the barrier as the lowest
 //                                                      and as another rank gave it; an entry per node
-//   entry    := node latest flags bytes interval…      of the node's ranks, since the last barrier; flags: 1 complete,
-//                                                      2 wants cleaning
+//   entry    := node latest flags bytes interval… bytes move…   of the node's ranks, since the last barrier; flags:
+//                                                      1 complete, 2 wants cleaning
 //   interval := number runs (gap, count)…              runs of pages: the gap to the end of the one before
+//   move     := gap count node                         a run of pages that leave the node, and their new home
 //
 // All are varints (base/varint.hpp). What does not fit is left out: a reader that lacks an interval asks its node.
 //
@@ -55,12 +56,24 @@ Bytes encode(const Grant& grant);
 /// Nothing where it is no grant of a job of `nodes` nodes and a heap of `pages` pages.
 std::optional<Grant> decode_grant(ByteView in, std::size_t nodes, std::size_t pages);
 
+/// Of all nodes' moves in a barrier; each has its share, so that none is left out.
+inline constexpr std::size_t kMostMovesBytes = 1024;
+
+/// Pages whose home moves from one node to another.
+struct Move {
+  os::Pages pages;
+  std::size_t from = 0, to = 0;
+};
+/// As many of the runs, which ascend, as fit into `most` bytes.
+Bytes encode(const std::vector<Move>& moves, std::size_t most);
+
 /// A node in a barrier.
 struct NodeNews {
   std::uint64_t latest = 0;     ///< interval
   bool complete = true;         ///< all intervals since the last barrier are here
   bool wants_cleaning = false;  ///< Protocol::wants_cleaning
   std::vector<Interval> intervals;
+  Bytes moves = {};  ///< that it proposes, encoded
 };
 
 /// The number that a rank gave a barrier.
@@ -75,6 +88,7 @@ struct Meeting {
   bool wants_cleaning() const {
     return std::any_of(nodes.begin(), nodes.end(), [](const auto& one) { return one.second.wants_cleaning; });
   }
+  std::vector<Move> moves;  ///< ascending; no page twice
 };
 
 /// What one rank brings. What is too much is left out, and the node is not complete.

@@ -6,6 +6,7 @@
 //   served, named        of a page at home here: the node's count of serves when the page was last asked for (0:
 //                        never), and when an interval of this node last named it. Tracked: served > named
 //   last                 the last interval of this node that names the page
+//   writers              of a page at home here: which nodes wrote it lately (writers.hpp)
 //   busy                 a rank of the node fetches or flushes it
 //
 // With lrc no page has a home, and `served` and `named` are not used; records.hpp has what it needs beside.
@@ -25,7 +26,7 @@ namespace grapnel::dsm {
 struct PageWords {
   PageLock busy;
   os::Word home;  ///< 1 + the node
-  std::atomic<std::uint64_t> wanted, have, served, named, last;
+  std::atomic<std::uint64_t> wanted, have, served, named, last, writers;
 
   bool is_absent() const { return have.load(std::memory_order_acquire) == 0; }
   // acquire: pairs with the fetch's release; the copy's content is seen.

@@ -18,8 +18,14 @@ enum class Bug {
   mark_after_look,           ///< 8: the server marks a page as served after it has copied it
   served_not_read,           ///< 8: a release does not look which home pages were served
   named_for_ever,            ///< 8: a page that was named is never tracked again
-  queued_after_release,      ///< 12: a rank enters a condition's queue after it has released the lock
   own_place_skipped,         ///< 9: a rank skips the stale log where its node knew all before
+  moved_while_stale,         ///< 10: a stale copy becomes the home's page
+  moved_unserved,            ///< 10: the new home does not count the page as served
+  moved_unknown,             ///< 10: the nodes beside the old and the new home go on with the old one
+  moved_still_mapped,        ///< 10: the old home's ranks keep their mappings
+  moved_not_awaited,         ///< 10: a request of a newer era is carried out before the node's step
+  moved_before_news,         ///< 10: moves are applied before the intervals of their barrier
+  queued_after_release,      ///< 12: a rank enters a condition's queue after it has released the lock
   notice_before_record,      ///< 14: a notice is applied, and no record made before
   record_without_interval,   ///< 14: a record is made of what no interval names yet, as part of an older one
   records_not_asked_for,     ///< 14: records of intervals that the asker does not know are given, too

@@ -22,6 +22,7 @@
 #include "dsm/heap.hpp"
 #include "dsm/planted.hpp"
 #include "dsm/protocol.hpp"
+#include "dsm/taken.hpp"
 
 namespace grapnel::dsm {
 
@@ -31,6 +32,7 @@ struct Heap::Flush {
     Flush* flush = nullptr;
     Bytes message;  ///< the one that is filled
   };
+  DiffsBody body;
   std::vector<Home> homes;                   ///< by node
   std::vector<std::unique_ptr<Bytes>> left;  ///< under way; they stay until the homes have answered
   std::size_t pending = 0;                   ///< acknowledgements
@@ -46,30 +48,6 @@ struct Heap::Flush {
     ++self.flush->acknowledged;
     if (reply.code != progress::ReplyCode::answer) self.flush->refused = index(reply.node);
   }
-};
-
-// Pages whose `busy` this rank holds.
-class Heap::Taken {
- public:
-  explicit Taken(Heap& heap) : heap_(heap) {}
-  ~Taken() { give_back(); }
-  Taken(const Taken&) = delete;
-  Taken& operator=(const Taken&) = delete;
-
-  Status add(std::size_t page) {
-    GRAPNEL_ASSERT(pages_.empty() || pages_.back() < page, "page {} is taken after page {}", page, pages_.back());
-    GRAPNEL_TRY(heap_.memory_.words(page).take(heap_.core_.waiting, page));
-    pages_.push_back(page);
-    return {};
-  }
-  void give_back() {
-    for (const std::size_t page : pages_) heap_.memory_.words(page).give_back(heap_.core_.host);
-    pages_.clear();
-  }
-
- private:
-  Heap& heap_;
-  std::vector<std::size_t> pages_;
 };
 
 Status Heap::release_writes() {
@@ -148,6 +126,7 @@ Status Heap::flush(const std::vector<std::size_t>& cached, Taken& taken) {
   if (cached.empty()) return {};
   const Stopwatch watch(core_.host, counts_.release);
   auto flush = std::make_unique<Flush>(memory_.node_count());
+  flush->body.era = era();
   Status flushed;
   for (const std::size_t page : cached) {
     flushed = taken.add(page);
@@ -207,6 +186,7 @@ Status Heap::send_diffs(Flush& flush, std::size_t home, bool is_last) {
   flush.left.push_back(std::make_unique<Bytes>(std::exchange(flush.homes[home].message, {})));
   progress::OutgoingRequest order;
   order.handler = handler(Call::diffs);
+  order.body = base::bytes_of(flush.body);
   order.payload = *flush.left.back();
   if (is_last) {
     order.on_reply = {Flush::answered, &flush.homes[home]};

@@ -13,6 +13,7 @@ namespace grapnel::dsm {
 enum class TrapKind { automatic, uffd, mprotect };
 enum class ProtocolChoice { hlrc, lrc };
 enum class HomeChoice { first_touch, block, round_robin };
+enum class Moves { on, off };
 
 struct Settings {
   ProtocolChoice protocol = ProtocolChoice::hlrc;
@@ -23,6 +24,7 @@ struct Settings {
   std::uint32_t locks = 4096;
   std::string report;                             ///< file; empty: none
   std::uint64_t record_bytes = 256 * base::kMiB;  ///< lrc: of a node's records
+  Moves moves = Moves::on;
 
   static const base::SettingsGroup& group();
 };

@@ -42,8 +42,9 @@ Result<SharedHeapOptions> SharedHeaps::agree_on_options(SharedHeapOptions option
   // More than the most is refused below, in all ranks.
   options.locks = std::min(options.locks, kMostLocks + 1);
   options.more_locks = std::clamp(options.more_locks, 0, kMostMoreLocks + 1);
-  const std::array<std::uint64_t, 4> mine{options.bytes, static_cast<std::uint64_t>(options.locks),
-                                          static_cast<std::uint64_t>(options.more_locks), heap_ ? 1U : 0U};
+  const std::array<std::uint64_t, 5> mine{options.bytes, static_cast<std::uint64_t>(options.locks),
+                                          static_cast<std::uint64_t>(options.more_locks), heap_ ? 1U : 0U,
+                                          options.threads ? 1U : 0U};
   GRAPNEL_ASSIGN_OR_RETURN(const auto all, core_.exchange.allgather(core_.world, std::as_bytes(std::span(mine))));
   const bool alike = std::all_of(all.begin(), all.end(), [&](const Bytes& one) { return one == all[0]; });
   if (!alike) return Status(Code::invalid_argument, "open_shared_heap: the ranks' options differ");
@@ -92,7 +93,10 @@ Result<std::shared_ptr<Heap>> SharedHeaps::open(const SharedHeapOptions& asked) 
   HeapParts parts;
   parts.memory = memory;
   parts.first_handler = first_handler_;
-  auto report = Report::open(core_, memory, core_.config.get<Settings>().report);
+  const auto& settings = core_.config.get<Settings>();
+  parts.moves = settings.moves == Moves::on && settings.protocol == ProtocolChoice::hlrc && !options.threads &&
+                memory.node_count() > 1;
+  auto report = Report::open(core_, memory, settings.report);
   Status made = report.status();
   if (made.ok()) parts.report = *std::move(report);
   if (made.ok()) made = make_parts(parts, options.locks);
@@ -108,8 +112,9 @@ Result<std::shared_ptr<Heap>> SharedHeaps::open(const SharedHeapOptions& asked) 
     GRAPNEL_TRY(memory.free(core_));
     return made;
   }
-  const HomeChoice homes = core_.config.get<Settings>().homes;
-  if (core_.server != nullptr) handlers_.open(memory, parts.records, homes, parts.report != nullptr);
+  if (core_.server != nullptr) {
+    handlers_.open(memory, parts.records, {settings.homes, parts.moves, parts.report != nullptr});
+  }
   core_.service<rma::RmaService>().rma().keep_out(heap->base(), heap->base() + heap->bytes());
   // Every server knows the heap before any rank goes on.
   GRAPNEL_TRY(exchange::meet(core_.exchange, core_.world));

@@ -5,6 +5,7 @@
 #include "dsm/heap.hpp"
 #include "dsm/node_turn.hpp"
 #include "dsm/protocol.hpp"
+#include "dsm/planted.hpp"
 
 namespace grapnel::dsm {
 namespace {
@@ -83,6 +84,9 @@ Status Heap::barrier(int number) {
     news.complete = std::exchange(runs_since_barrier_, 0) <= kMostRunsKept;
     news.intervals = std::exchange(since_barrier_, {});
     news.wants_cleaning = protocol_->wants_cleaning();
+    news.moves = proposals();
+    // Before this rank arrives: a request of the next era makes sense only once all ranks of the node have.
+    memory_.node().arrivals.fetch_add(1, std::memory_order_release);
   }
   const Bytes mine = encode({index(core_.launch.rank()), static_cast<std::uint32_t>(number)}, me_, news);
   // Refused: it took place, but an earlier put of this rank's was declined.
@@ -95,6 +99,7 @@ Status Heap::barrier(int number) {
   if (one_node()) return passed;
   GRAPNEL_TRY(take_node_step(*meeting));
   if (meeting->wants_cleaning()) GRAPNEL_TRY(protocol_->clean_up());
+  unmap_moved(*meeting);
   unmap_stale();
   return passed;
 }
@@ -108,10 +113,16 @@ Status Heap::check_numbers(const Meeting& meeting) {
   std::abort();
 }
 
-// The first rank of a node to leave the barrier learns for all of them, so that no other node is asked twice.
+// The first rank of a node to leave the barrier learns for all of them, so that no other node is asked twice; and moves
+// the homes.
 Status Heap::take_node_step(const Meeting& meeting) {
   NodeWords& node = memory_.node();
-  return once_per_node(core_, node.step_begun, node.step_done, barriers_done_++, [&] { return learn(meeting); });
+  const std::uint32_t before = barriers_done_++;
+  return once_per_node(core_, node.step_begun, node.step_done, before, [&]() -> Status {
+    if (planted(Bug::moved_before_news)) GRAPNEL_TRY(apply_moves(meeting, before + 1));
+    GRAPNEL_TRY(learn(meeting));
+    return planted(Bug::moved_before_news) ? Status() : apply_moves(meeting, before + 1);
+  });
 }
 
 }  // namespace grapnel::dsm

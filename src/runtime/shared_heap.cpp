@@ -63,6 +63,14 @@ Status SharedHeap::broadcast(int condition, int lock) {
 Status SharedHeap::touch(const void* address, std::size_t bytes, bool writes) {
   return heap_ ? heap_->touch(address, bytes, writes) : no_heap("touch");
 }
+Status SharedHeap::place(const void* address, std::size_t bytes, Rank rank) {
+  const progress::WaitScope scope("SharedHeap::place");
+  return heap_ ? heap_->place(address, bytes, rank) : no_heap("place");
+}
+Status SharedHeap::prefetch(const void* address, std::size_t bytes) {
+  const progress::WaitScope scope("SharedHeap::prefetch");
+  return heap_ ? heap_->prefetch(address, bytes) : no_heap("prefetch");
+}
 SharedHeapCounts SharedHeap::counts() const { return heap_ ? heap_->counts() : SharedHeapCounts(); }
 
 void SharedHeap::read(const void* address, void* value, std::size_t bytes) const { heap_->load(address, value, bytes); }

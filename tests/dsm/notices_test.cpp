@@ -73,6 +73,42 @@ TEST(Notices, ABarrierJoinsWhatTheRanksOfANodeBring) {
   EXPECT_TRUE(meeting->nodes.at(0).complete);
 }
 
+TEST(Notices, ABarrierCarriesMoves) {
+  const Bytes of_0 = encode({{{5, 3}, 0, 2}, {{900, 1}, 0, 1}}, 100), of_1 = encode({{{8, 2}, 1, 0}}, 100);
+  Bytes joined = encode({0, 7}, 1, NodeNews{4, true, {}, of_1});
+  join_meetings(joined, encode({1, 7}, 0, NodeNews{4, true, {{3, {{10, 1}}}}, of_0}));
+  join_meetings(joined, encode({2, 7}, 0, NodeNews{4, true, {}}));
+  const auto meeting = decode_meeting(joined, 3, kPages);
+  ASSERT_TRUE(meeting);
+  ASSERT_EQ(meeting->moves.size(), 3U);
+  EXPECT_EQ(meeting->moves[0].pages.first, 5U);
+  EXPECT_EQ(meeting->moves[0].pages.count, 3U);
+  EXPECT_EQ(meeting->moves[0].from, 0U);
+  EXPECT_EQ(meeting->moves[0].to, 2U);
+  EXPECT_EQ(meeting->moves[1].from, 1U);
+  EXPECT_EQ(meeting->moves[2].pages.first, 900U);
+  EXPECT_FALSE(decode_meeting(joined, 2, kPages)) << "to a node that the job has not";
+  EXPECT_FALSE(decode_meeting(joined, 3, 900)) << "of a longer heap";
+}
+
+TEST(Notices, MovesThatMakeNoSenseAreNone) {
+  const auto decoded = [](const std::vector<Move>& of_0, const std::vector<Move>& of_1) {
+    Bytes joined = encode({0, 0}, 0, NodeNews{0, true, {}, encode(of_0, 2000)});
+    join_meetings(joined, encode({1, 0}, 1, NodeNews{0, true, {}, encode(of_1, 2000)}));
+    return decode_meeting(joined, 2, kPages).has_value();
+  };
+  EXPECT_TRUE(decoded({{{5, 3}, 0, 1}}, {{{8, 1}, 1, 0}}));
+  EXPECT_FALSE(decoded({{{5, 3}, 0, 1}}, {{{7, 1}, 1, 0}})) << "a page twice";
+  EXPECT_FALSE(decoded({{{5, 3}, 0, 0}}, {})) << "to its own home";
+  EXPECT_FALSE(decoded({{{5, 0}, 0, 1}}, {})) << "no page";
+  std::vector<Move> many;
+  for (std::size_t page = 0; page < 450; ++page) many.push_back({{2 * page, 1}, 0, 1});
+  EXPECT_EQ(encode(many, kMostMovesBytes / 2).size(), kMostMovesBytes / 2 / 3 * 3);
+  EXPECT_FALSE(decoded(many, {})) << "more than a barrier carries";
+  many.resize(300);
+  EXPECT_FALSE(decoded(many, {{{999, 1}, 1, 0}, {{1, 1}, 1, 0}, {{3, 1}, 1, 0}})) << "descending";
+}
+
 TEST(Notices, ABarrierFindsAnotherNumber) {
   const NodeNews none;
   Bytes joined = encode({4, 2}, 0, none);

@@ -174,7 +174,10 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair{"RecordsNotAskedFor", Bug::records_not_asked_for}, std::pair{"MoreThanTold", Bug::more_than_told},
         std::pair{"RecordsInAnyOrder", Bug::records_in_any_order},
         std::pair{"DroppedAndSilent", Bug::dropped_and_silent}, std::pair{"KeptAndStale", Bug::kept_and_stale},
-        std::pair{"QueuedAfterRelease", Bug::queued_after_release}),
+        std::pair{"QueuedAfterRelease", Bug::queued_after_release},
+        std::pair{"MovedWhileStale", Bug::moved_while_stale}, std::pair{"MovedUnserved", Bug::moved_unserved},
+        std::pair{"MovedUnknown", Bug::moved_unknown}, std::pair{"MovedStillMapped", Bug::moved_still_mapped},
+        std::pair{"MovedNotAwaited", Bug::moved_not_awaited}, std::pair{"MovedBeforeNews", Bug::moved_before_news}),
     [](const auto& test) { return test.param.first; });
 
 TEST(WithoutPlantedBug, NoSeedFails) {

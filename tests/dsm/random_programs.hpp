@@ -3,7 +3,8 @@
 // A program has phases between barriers and regions of bytes anywhere in some pages, which do not overlap. In each
 // phase a region belongs to one rank, or to a lock, or is read by all. Its content follows from its number and its
 // version, so a reader that knows one byte's version knows all; all ranks know from the seed how often each region is
-// written.
+// written. In every third program the regions that begin in a page belong to one rank for some phases, so that homes
+// move.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -35,7 +36,8 @@ inline std::uint64_t content(std::size_t region, std::uint64_t version, std::siz
 // The same in all ranks.
 class Program {
  public:
-  Program(std::uint64_t seed, int ranks, std::size_t pages) : random_(seed), ranks_(ranks) {
+  Program(std::uint64_t seed, int ranks, std::size_t pages)
+      : random_(seed), ranks_(ranks), is_steady_(seed % 3 == 1), owners_(pages) {
     std::size_t at = random_.below(30);
     while (true) {
       const std::size_t words = random_.chance(0.1) ? 1 + random_.below(600) : 1 + random_.below(6);
@@ -45,8 +47,14 @@ class Program {
     }
   }
 
+  int phases() const { return is_steady_ ? 3 * kSteadyPhases : 5; }
+
   std::vector<Use> next_phase() {
     std::vector<Use> uses(regions.size());
+    if (is_steady_) {
+      plan_steady_phase(uses);
+      return uses;
+    }
     for (Use& use : uses) {
       use.writes.assign(static_cast<std::size_t>(ranks_), 0);
       const auto kind = random_.below(5);
@@ -65,8 +73,29 @@ class Program {
   std::vector<Region> regions;
 
  private:
+  static constexpr int kSteadyPhases = 4;
+
+  void plan_steady_phase(std::vector<Use>& uses) {
+    const auto ranks = static_cast<std::uint64_t>(ranks_);
+    if (phase_++ % kSteadyPhases == 0) {
+      for (int& owner : owners_) owner = static_cast<int>(random_.below(ranks));
+    }
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      Use& use = uses[i];
+      use.writes.assign(static_cast<std::size_t>(ranks_), 0);
+      use.kind = random_.chance(0.7) ? Use::owned : Use::read;
+      use.owner = owners_[regions[i].offset / kPage];
+      if (use.kind == Use::owned) {
+        use.writes[static_cast<std::size_t>(use.owner)] = static_cast<unsigned>(random_.below(3));
+      }
+    }
+  }
+
   base::Random random_;
   const int ranks_;
+  const bool is_steady_;
+  int phase_ = 0;
+  std::vector<int> owners_;  ///< by page
 };
 
 class Player {
@@ -138,7 +167,6 @@ class Player {
 
 /// Plays the seed's program in this rank, on pages that hold what an earlier one left; what was wrong, or nothing.
 inline std::string play(SmallHeap& h, std::uint64_t seed) {
-  constexpr int kPhases = 5;
   constexpr std::size_t kMostPages = 6;
   for (std::size_t at = 8 * static_cast<std::size_t>(h.me()); at < kMostPages * kPage;
        at += 8 * static_cast<std::size_t>(h.size())) {
@@ -148,7 +176,7 @@ inline std::string play(SmallHeap& h, std::uint64_t seed) {
   Program program(seed, h.size(), seed % 2 == 0 ? kMostPages : 2);
   Player player(h, program);
   base::Random random(seed * 1000 + static_cast<std::uint64_t>(h.me()));
-  for (int phase = 0; phase < kPhases; ++phase) {
+  for (int phase = 0; phase < program.phases(); ++phase) {
     player.play(program.next_phase(), random);
     h.barrier();
   }

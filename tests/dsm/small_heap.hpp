@@ -21,14 +21,14 @@ struct HeapSettings {
 };
 inline thread_local HeapSettings heap_settings;
 
-/// A heap of `mib` MiB, whose memory tests use by offset.
+/// A heap of 2 MiB, whose memory tests use by offset.
 class SmallHeap {
  public:
-  explicit SmallHeap(Runtime& g, std::size_t mib = 2) : g_(g) {
+  explicit SmallHeap(Runtime& g, const SharedHeapOptions& options = {.bytes = 2 << 20, .locks = 16}) : g_(g) {
     auto& settings = RuntimeAccess::parts(g).config.change<dsm::Settings>();
     settings.protocol = heap_settings.protocol;
     settings.record_bytes = heap_settings.record_bytes;
-    auto opened = g.open_shared_heap({.bytes = mib << 20, .locks = 16});
+    auto opened = g.open_shared_heap(options);
     EXPECT_TRUE(opened.ok()) << opened.status().to_string();
     if (opened) heap_ = *std::move(opened);
   }
