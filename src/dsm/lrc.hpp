@@ -81,7 +81,7 @@ class Lrc final : public Protocol {
   Heap& heap_;
   core::Core& core_;
   HeapMemory& memory_;
-  Heap::Counts& counts_;
+  Counts& counts_;
   Records records_;
   std::uint32_t turns_ = 0;  ///< of collections that this rank took part in
 };

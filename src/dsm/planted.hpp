@@ -25,7 +25,7 @@ enum class Bug {
   moved_still_mapped,        ///< 10: the old home's ranks keep their mappings
   moved_not_awaited,         ///< 10: a request of a newer era is carried out before the node's step
   moved_before_news,         ///< 10: moves are applied before the intervals of their barrier
-  queued_after_release,      ///< 12: a rank enters a condition's queue after it has released the lock
+  queued_after_release,      ///< 17: a rank enters a condition's queue after it has released the lock
   notice_before_record,      ///< 14: a notice is applied, and no record made before
   record_without_interval,   ///< 14: a record is made of what no interval names yet, as part of an older one
   records_not_asked_for,     ///< 14: records of intervals that the asker does not know are given, too
