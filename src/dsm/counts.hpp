@@ -17,8 +17,8 @@ namespace grapnel::dsm {
 struct Counts {
   base::Count faults, write_faults, fetches, fetched_pages, home_questions, notice_questions, mapped_ahead,
       merges_with_writes, scans, scanned_pages, written_pages, diffs, empty_diffs, diff_messages, diff_bytes,
-      acknowledgements, intervals, notices_sent, notices_received, unmapped_pages, locks, barriers, moves, condition_waits,
-      condition_messages;
+      acknowledgements, intervals, notices_sent, notices_received, unmapped_pages, locks, barriers, moves,
+      condition_waits, condition_messages;
   // ns. `fetch` has `merge` in it, `release` has `acknowledgement`.
   base::Count trap, lookup, fetch, merge, map, release, acknowledgement, lock, barrier;
 

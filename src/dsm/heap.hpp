@@ -56,7 +56,7 @@ struct HeapParts {
   std::uint32_t combine = 0;  ///< of barriers
   progress::HandlerId first_handler = 0;
   std::shared_ptr<Report> report;  ///< null: none is wanted
-  bool moves = false;  ///< of homes, in barriers
+  bool moves = false;              ///< of homes, in barriers
 };
 
 class Protocol;

@@ -4,8 +4,8 @@
 
 #include "dsm/heap.hpp"
 #include "dsm/node_turn.hpp"
-#include "dsm/protocol.hpp"
 #include "dsm/planted.hpp"
+#include "dsm/protocol.hpp"
 
 namespace grapnel::dsm {
 namespace {
