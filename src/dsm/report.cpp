@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "base/output.hpp"
 #include "dsm/report_text.hpp"
+#include "dsm/settings.hpp"
 #include "exchange/agreement.hpp"
 #include "os/code_place.hpp"
 
@@ -48,10 +49,15 @@ Report::Report(core::Core& core, const HeapMemory& memory, std::string file, os:
       file_(std::move(file)),
       descriptor_(std::move(descriptor)) {}
 
-Result<std::shared_ptr<Report>> Report::open(core::Core& core, const HeapMemory& memory, const std::string& file) {
+Result<std::shared_ptr<Report>> Report::open(core::Core& core, const HeapMemory& memory) {
+  const auto& settings = core.config.get<Settings>();
+  const std::string& file = settings.report;
   os::Descriptor descriptor;
   Status made;
-  if (index(core.launch.rank()) == 0 && !file.empty()) {
+  if (!file.empty() && settings.protocol == ProtocolChoice::lrc) {
+    made = Status(Code::invalid_argument,
+                  "GRAPNEL_DSM_REPORT: there is no report with GRAPNEL_DSM_PROTOCOL=lrc; set it to hlrc");
+  } else if (index(core.launch.rank()) == 0 && !file.empty()) {
     auto opened = make_file(file);
     made = opened.status();
     if (made.ok()) descriptor = *std::move(opened);

@@ -26,9 +26,9 @@ class Report {
   static constexpr std::size_t kMostBlocks = 4096;  ///< whose names a rank keeps
   static constexpr std::size_t kMostNameBytes = 64;
 
-  /// Collective: null where rank 0 wants none. `file`: rank 0's; it is made here. Errors, alike in all ranks: system
-  /// (it cannot be written), peer_dead.
-  static Result<std::shared_ptr<Report>> open(core::Core& core, const HeapMemory& memory, const std::string& file);
+  /// Collective: null where rank 0 wants none (GRAPNEL_DSM_REPORT). Its file is made here. Errors, alike in all ranks:
+  /// system (it cannot be written), invalid_argument (the protocol is lrc), peer_dead.
+  static Result<std::shared_ptr<Report>> open(core::Core& core, const HeapMemory& memory);
 
   void add_fetch(std::span<const std::size_t> pages);
   void add_diff(std::size_t page, ByteView diff) { uses_.add_write(page, words_of_diff(diff)); }

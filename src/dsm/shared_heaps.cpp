@@ -96,7 +96,7 @@ Result<std::shared_ptr<Heap>> SharedHeaps::open(const SharedHeapOptions& asked) 
   const auto& settings = core_.config.get<Settings>();
   parts.moves = settings.moves == Moves::on && settings.protocol == ProtocolChoice::hlrc && !options.threads &&
                 memory.node_count() > 1;
-  auto report = Report::open(core_, memory, settings.report);
+  auto report = Report::open(core_, memory);
   Status made = report.status();
   if (made.ok()) parts.report = *std::move(report);
   if (made.ok()) made = make_parts(parts, options.locks);
