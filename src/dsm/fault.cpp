@@ -102,7 +102,7 @@ Status Heap::map_ahead(std::size_t page) {
   return trap_->map({page + 1, next - page - 1}, true);
 }
 
-Result<os::Pages> Heap::pages_of(const char* call, const void* address, std::size_t bytes) const {
+Result<os::Pages> Heap::pages_in(const char* call, const void* address, std::size_t bytes) const {
   const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(address) - base();
   if (offset >= memory_.bytes() || bytes > memory_.bytes() - offset) {
     return Status(Code::invalid_argument, fmt::format("{}: [{}, +{}) is not in the shared heap, which is [{:#x}, +{})",
@@ -113,7 +113,7 @@ Result<os::Pages> Heap::pages_of(const char* call, const void* address, std::siz
 }
 
 Status Heap::touch(const void* address, std::size_t bytes, bool writes) {
-  GRAPNEL_ASSIGN_OR_RETURN(const os::Pages pages, pages_of("touch", address, bytes));
+  GRAPNEL_ASSIGN_OR_RETURN(const os::Pages pages, pages_in("touch", address, bytes));
   if (one_node()) return {};
   for (std::size_t page = pages.first; page < pages.first + pages.count; ++page) {
     if (writes && trap_->take_write(page)) continue;

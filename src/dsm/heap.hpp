@@ -124,7 +124,7 @@ class Heap {
   [[noreturn]] void give_up(std::size_t page, const Status& why);
 
   /// The pages that [address, +bytes) lies on. Errors: invalid_argument (not in the heap), which names the call.
-  Result<os::Pages> pages_of(const char* call, const void* address, std::size_t bytes) const;
+  Result<os::Pages> pages_in(const char* call, const void* address, std::size_t bytes) const;
 
   // fault.cpp
   /// The memory behind an address of the simulated program, after a fault where there is one.

@@ -14,7 +14,7 @@ Status Heap::place(const void* address, std::size_t bytes, Rank rank) {
     return Status(Code::invalid_argument,
                   fmt::format("place: rank {} of a job with the ranks 0..{}", index(rank), core_.launch.size() - 1));
   }
-  GRAPNEL_ASSIGN_OR_RETURN(const os::Pages pages, pages_of("place", address, bytes));
+  GRAPNEL_ASSIGN_OR_RETURN(const os::Pages pages, pages_in("place", address, bytes));
   if (one_node() || settings_.protocol == ProtocolChoice::lrc) return {};  // no page has a home
   if (settings_.homes != HomeChoice::first_touch) {
     return Status(Code::invalid_argument,

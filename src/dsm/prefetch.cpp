@@ -17,7 +17,7 @@ constexpr std::size_t kMostTaken = 16 * kMostFetched;
 }  // namespace
 
 Status Heap::prefetch(const void* address, std::size_t bytes) {
-  GRAPNEL_ASSIGN_OR_RETURN(const os::Pages pages, pages_of("prefetch", address, bytes));
+  GRAPNEL_ASSIGN_OR_RETURN(const os::Pages pages, pages_in("prefetch", address, bytes));
   if (one_node()) return {};
   if (settings_.protocol == ProtocolChoice::lrc) return touch(address, bytes, false);  // records, page by page
   std::size_t count = 0;
