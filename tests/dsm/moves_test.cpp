@@ -107,6 +107,7 @@ WORLD_TEST(HeapCounts, HomesMoveToTheOnlyWriter) {
 WORLD_TEST(HeapCounts, NothingMovesWhereThreadsWrite) {
   SmallHeap h(g, {.bytes = 1 << 20, .locks = 16, .threads = true});
   if (h.me() == 0) h.set(0, 1);
+  h.barrier();
   for (std::uint64_t round = 0; round < 8; ++round) {
     if (h.me() == h.size() - 1) h.set(0, round);
     h.barrier();

@@ -60,9 +60,9 @@ TEST(Notices, WhatIsNoGrantIsRefused) {
 }
 
 TEST(Notices, ABarrierJoinsWhatTheRanksOfANodeBring) {
-  Bytes joined = encode({3, 7}, 1, NodeNews{4, true, {{3, {{10, 1}}}}});
-  join_meetings(joined, encode({2, 7}, 1, NodeNews{5, true, {{5, {{20, 2}}}}}));
-  join_meetings(joined, encode({0, 7}, 0, NodeNews{9, true, {}}));
+  Bytes joined = encode({3, 7}, 1, NodeNews{4, true, false, {{3, {{10, 1}}}}});
+  join_meetings(joined, encode({2, 7}, 1, NodeNews{5, true, false, {{5, {{20, 2}}}}}));
+  join_meetings(joined, encode({0, 7}, 0, NodeNews{9, true, false, {}}));
   const auto meeting = decode_meeting(joined, 2, kPages);
   ASSERT_TRUE(meeting);
   EXPECT_EQ(meeting->first.rank, 0U);
@@ -75,9 +75,9 @@ TEST(Notices, ABarrierJoinsWhatTheRanksOfANodeBring) {
 
 TEST(Notices, ABarrierCarriesMoves) {
   const Bytes of_0 = encode({{{5, 3}, 0, 2}, {{900, 1}, 0, 1}}, 100), of_1 = encode({{{8, 2}, 1, 0}}, 100);
-  Bytes joined = encode({0, 7}, 1, NodeNews{4, true, {}, of_1});
-  join_meetings(joined, encode({1, 7}, 0, NodeNews{4, true, {{3, {{10, 1}}}}, of_0}));
-  join_meetings(joined, encode({2, 7}, 0, NodeNews{4, true, {}}));
+  Bytes joined = encode({0, 7}, 1, NodeNews{4, true, false, {}, of_1});
+  join_meetings(joined, encode({1, 7}, 0, NodeNews{4, true, false, {{3, {{10, 1}}}}, of_0}));
+  join_meetings(joined, encode({2, 7}, 0, NodeNews{4, true, false, {}}));
   const auto meeting = decode_meeting(joined, 3, kPages);
   ASSERT_TRUE(meeting);
   ASSERT_EQ(meeting->moves.size(), 3U);
@@ -93,8 +93,8 @@ TEST(Notices, ABarrierCarriesMoves) {
 
 TEST(Notices, MovesThatMakeNoSenseAreNone) {
   const auto decoded = [](const std::vector<Move>& of_0, const std::vector<Move>& of_1) {
-    Bytes joined = encode({0, 0}, 0, NodeNews{0, true, {}, encode(of_0, 2000)});
-    join_meetings(joined, encode({1, 0}, 1, NodeNews{0, true, {}, encode(of_1, 2000)}));
+    Bytes joined = encode({0, 0}, 0, NodeNews{0, true, false, {}, encode(of_0, 2000)});
+    join_meetings(joined, encode({1, 0}, 1, NodeNews{0, true, false, {}, encode(of_1, 2000)}));
     return decode_meeting(joined, 2, kPages).has_value();
   };
   EXPECT_TRUE(decoded({{{5, 3}, 0, 1}}, {{{8, 1}, 1, 0}}));
