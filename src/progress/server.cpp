@@ -18,6 +18,9 @@ constexpr int kLastSteps = 4;
 constexpr std::uint32_t kMostVainLooks = 256;
 constexpr std::uint64_t kParkedSleep_ns = base::kMillisecond_ns;
 
+// Of a server that looks by a timer: a tick of the kernel's clock at 1,000 Hz.
+constexpr std::uint64_t kTimerPeriod_ns = base::kMillisecond_ns;
+
 }  // namespace
 
 Server::Server(const base::Config& config, launch::Launch& launch, Waiting& waiting)
@@ -88,6 +91,7 @@ bool Server::move() {
 }
 
 void Server::wait_for_work() {
+  if (settings_.mode == ProgressMode::timer) return wait_for_the_timer();
   if (retrying_origins_ > 0) return wait_for_a_local_rank();
   if (settings_.mode == ProgressMode::poll) return waiting_.host().relax();
   if (settings_.mode == ProgressMode::adaptive) {
@@ -110,6 +114,12 @@ void Server::wait_for_work() {
     worker_->sleep(Waiting::kLongestSleep_ns);
   }
   patience_.slept(waiting_.host().now_ns() - from_ns);
+}
+
+// No message and no rank ends this sleep: neither the worker is armed nor the bell marked.
+void Server::wait_for_the_timer() {
+  sleeps_.fetch_add(1, std::memory_order_relaxed);
+  waiting_.host().wait(timer_, 0, kTimerPeriod_ns);
 }
 
 // A request is parked until a local rank gives back, soon, what it needs (a stripe, a part of the shared heap), or

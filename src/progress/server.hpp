@@ -178,6 +178,7 @@ class Server final : public transport::MessageSink {
 
   void run();
   void wait_for_work();
+  void wait_for_the_timer();
   void wait_for_a_local_rank();
   void doze();
   bool move();
@@ -243,6 +244,7 @@ class Server final : public transport::MessageSink {
   std::vector<std::function<bool()>> watchers_;
   std::optional<Doorbell> bell_;
   std::atomic<bool> stopping_{false};
+  os::Word timer_{0};  ///< slept on in the mode `timer`, until the period is over; it never changes
   std::unique_ptr<os::Thread> thread_;
   std::unique_ptr<Metronome> metronome_;
   // Written by the thread that has the turn, read by any: relaxed on both sides.

@@ -10,9 +10,12 @@ const base::SettingsGroup& Settings::group() {
   static const base::SettingsGroup settings{
       Settings(),
       {
-          base::choice(
-              "GRAPNEL_PROGRESS", "how a node's server waits for messages", "poll|event|adaptive", &Settings::mode,
-              {{"poll", ProgressMode::poll}, {"event", ProgressMode::event}, {"adaptive", ProgressMode::adaptive}}),
+          base::choice("GRAPNEL_PROGRESS", "how a node's server waits for messages", "poll|event|adaptive|timer",
+                       &Settings::mode,
+                       {{"poll", ProgressMode::poll},
+                        {"event", ProgressMode::event},
+                        {"adaptive", ProgressMode::adaptive},
+                        {"timer", ProgressMode::timer}}),
           base::integer("GRAPNEL_SPIN_NS", "how long a waiting rank spins at least before it sleeps; servers half",
                         "0..1000000000", &Settings::spin_ns, 0, base::kSecond_ns),
           base::integer("GRAPNEL_WINDOW_BYTES", "unacknowledged bytes of one rank at one node's server",

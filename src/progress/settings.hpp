@@ -9,7 +9,7 @@
 
 namespace grapnel::progress {
 
-enum class ProgressMode { poll, event, adaptive };
+enum class ProgressMode { poll, event, adaptive, timer };
 
 struct Settings {
   ProgressMode mode = ProgressMode::adaptive;  ///< how a node's server waits
