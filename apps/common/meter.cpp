@@ -5,12 +5,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 
 #include "common/shared.hpp"
 
 namespace app {
 
 namespace {
+
+double processor_seconds(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
 
 Seconds* records = nullptr;  ///< by process, in shared memory; a global so that Tmk_distribute can find it
 
@@ -30,12 +37,18 @@ std::string line(const char* name, double (*part)(const Seconds&)) {
 void Meter::start() {
   Tmk_barrier(kStart);
   seconds_ = {};
+  thread_started_ = processor_seconds(CLOCK_THREAD_CPUTIME_ID);
+  process_started_ = processor_seconds(CLOCK_PROCESS_CPUTIME_ID);
   started_ = std::chrono::steady_clock::now();
 }
 
 void Meter::stop() {
   barrier(kStop);
   seconds_.wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+  const double thread = processor_seconds(CLOCK_THREAD_CPUTIME_ID) - thread_started_;
+  const double process = processor_seconds(CLOCK_PROCESS_CPUTIME_ID) - process_started_;
+  seconds_.idle = std::max(0.0, seconds_.wall - thread);
+  seconds_.server = std::max(0.0, process - thread);
 }
 
 void Meter::barrier(unsigned number) {
@@ -61,6 +74,8 @@ std::string time_table(const Seconds& mine) {
   text += line("compute", [](const Seconds& seconds) { return seconds.compute(); });
   text += line("lock", [](const Seconds& seconds) { return seconds.lock; });
   text += line("barrier", [](const Seconds& seconds) { return seconds.barrier; });
+  text += line("idle", [](const Seconds& seconds) { return seconds.idle; });
+  text += line("server", [](const Seconds& seconds) { return seconds.server; });
   Tmk_free(records);
   return text;
 }

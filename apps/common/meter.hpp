@@ -1,6 +1,8 @@
 // Wall time of a process, split into compute, lock and barrier.
 //
 // Lock and barrier are the time inside the calls of TreadMarks' interface; compute is the rest, with the page faults.
+// Beside that: how long the process's thread had no processor, and what the other threads of the process used. In the
+// first process of a node one of these is Grapnel's server.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,6 +15,8 @@ struct Seconds {
   double wall = 0;
   double lock = 0;  ///< in acquires and releases
   double barrier = 0;
+  double idle = 0;    ///< of `wall`, the calling thread without a processor
+  double server = 0;  ///< processor time of the other threads
   double compute() const { return wall - lock - barrier; }
 };
 
@@ -32,6 +36,7 @@ class Meter {
 
  private:
   std::chrono::steady_clock::time_point started_;
+  double thread_started_ = 0, process_started_ = 0;  ///< their processor time
   Seconds seconds_;
 };
 
