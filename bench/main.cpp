@@ -1,6 +1,7 @@
 // grapnel-bench: measures Grapnel beside what the machine can do, and judges.
 //
-//   grapnel-bench rma|peers|sync|locks|dsm [--json FILE] [--check] [--filter TEXT] [--quick] [--runs N] [--bars FILE]
+//   grapnel-bench rma|peers|sync|locks|dse|dsm|dsm --papers
+//                 [--json FILE] [--check] [--filter TEXT] [--quick] [--runs N] [--bars FILE]
 //
 // `grapnel-bench rank …` is what its jobs run.
 // SPDX-License-Identifier: Apache-2.0
@@ -33,6 +34,7 @@ struct Options {
   std::string json;
   std::string bars;
   bool check = false;
+  std::map<std::string, bool> flags;  ///< of scenarios
 };
 
 std::string bars_text(const std::string& path) {
@@ -164,7 +166,9 @@ void add_effort(CLI::App& command, Options& options) {
   command.add_option("--filter", options.wanted.filter, "only rows whose name holds this text");
   command.add_flag("--quick", options.wanted.effort.quick, "fewer pairs, shorter batches");
   command
-      .add_option("--runs", options.runs, "pairs of a row (default 61, quick 31; of dsm 31, 9); rounds of locks (7, 3)")
+      .add_option("--runs", options.runs,
+                  "pairs of a row (default 61, quick 31; of dsm 31, 9); rounds of locks (7, 3), dse (11, 3), dsm "
+                  "--papers (3, 1)")
       ->check(CLI::Range(1, 100000));
 }
 
@@ -174,11 +178,15 @@ int main(int argc, char** argv) {
   CLI::App app{"Grapnel's measurements: each beside the limit that this machine sets"};
   app.require_subcommand(1);
   Options options;
-  std::vector<CLI::App*> commands;
+  std::map<std::string, CLI::App*> commands;
   for (const Scenario& scenario : scenarios()) {
-    commands.push_back(app.add_subcommand(scenario.name, scenario.help));
-    add_effort(*commands.back(), options);
-    add_report(*commands.back(), options);
+    if (!scenario.flag.empty()) {
+      commands.at(scenario.name)->add_flag("--" + scenario.flag, options.flags[scenario.flag], scenario.help);
+      continue;
+    }
+    CLI::App* const command = commands[scenario.name] = app.add_subcommand(scenario.name, scenario.help);
+    add_effort(*command, options);
+    add_report(*command, options);
   }
   RankOptions rank_options;
   CLI::App* const rank = app.add_subcommand("rank", "")->group("");
@@ -190,8 +198,12 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  for (std::size_t i = 0; i < commands.size(); ++i) {
-    if (*commands[i]) return run(scenarios()[i], options);
+  for (const Scenario& scenario : scenarios()) {
+    const bool has_flag = std::any_of(scenarios().begin(), scenarios().end(), [&](const Scenario& other) {
+      return other.name == scenario.name && !other.flag.empty() && options.flags[other.flag];
+    });
+    const bool is_wanted = scenario.flag.empty() ? !has_flag : options.flags[scenario.flag];
+    if (*commands.at(scenario.name) && is_wanted) return run(scenario, options);
   }
   rank_options.filter = options.wanted.filter;
   rank_options.effort = options.wanted.effort;

@@ -10,7 +10,9 @@
 #include "binding.hpp"
 #include "limits/raw_ucx.h"
 #include "pairs.hpp"
+#include "scenarios/dse_work.hpp"
 #include "scenarios/dsm_work.hpp"
+#include "scenarios/heap_costs.hpp"
 #include "scenarios/lock_metrics.hpp"
 #include "scenarios/shared_work.hpp"
 #include "scenarios/sync_work.hpp"
@@ -135,7 +137,17 @@ const std::vector<JobKind>& job_kinds() {
       {"dsm_one_node", 2, 1, kMiB, false, {}, do_dsm_work},
       {"dsm_2", 2, 2, kMiB, false, {}, do_dsm_work},
       {"dsm_2_raw", 2, 2, kMiB, true, {}, do_dsm_work},
-      {"dsm_4", 4, 4, kMiB, false, {}, do_dsm_work}};
+      {"dsm_4", 4, 4, kMiB, false, {}, do_dsm_work},
+      {"dse_2", 2, 2, kMiB, false, {}, do_dse_work},
+      {"dse_3", 3, 3, kMiB, false, {}, do_dse_work},
+      {"dse_4", 4, 4, kMiB, false, {}, do_dse_work},
+      {"dse_5", 5, 5, kMiB, false, {}, do_dse_work},
+      {"dse_6", 6, 6, kMiB, false, {}, do_dse_work},
+      {"dse_7", 7, 7, kMiB, false, {}, do_dse_work},
+      {"dse_8", 8, 8, kMiB, false, {}, do_dse_work},
+      {"heap_2", 2, 2, kMiB, false, {}, do_heap_work},
+      {"heap_4", 4, 4, kMiB, false, {}, do_heap_work},
+      {"heap_8", 8, 8, kMiB, false, {}, do_heap_work}};
   return kinds;
 }
 
@@ -172,6 +184,7 @@ int run_rank(const RankOptions& options) {
     follow(session, kind);
   }
   if (kind.raw_ucx) close_raw(session);
+  session.heap.reset();
   must(g.finish());
   return 0;
 }

@@ -20,6 +20,7 @@ struct Wanted {
 
 struct Scenario {
   std::string name;      ///< on the command line
+  std::string flag;      ///< not empty: chooses this one in place of the one before with the same name
   std::string help;      ///< a line of `--help`
   std::string section;   ///< of bars.toml, and what the rows of the JSON name
   int runs, quick_runs;  ///< pairs of a row, or rounds, where the command line gives no number

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct raw_ucx;
 namespace grapnel::bench {
 
 struct HeapUse;  // scenarios/dsm_use.hpp
+class PlainNode;
 
 struct Effort {
   int pairs = 61;      ///< of a row; rows of nanoseconds take a multiple, since theirs cost nothing
@@ -32,6 +34,9 @@ struct Session {
   raw_ucx* raw[2] = {};  ///< UCX by itself, numbers 1 and 2 on the board: default segments, large ones; or null
   std::map<LockKind, LockSet> locks = {};  ///< made when a kind is used first, by all ranks at once
   std::shared_ptr<HeapUse> heap_use = {};  ///< of `dsm`; made by its first work
+  std::shared_ptr<PlainNode> plain = {};   ///< made when it is used first, by all ranks at once
+  std::optional<SharedHeap> heap = {};     ///< the same
+  void* heap_block = nullptr;              ///< in it
 
   static constexpr Rank kTarget{1};
   std::byte* remote() const { return static_cast<std::byte*>(memory.on(kTarget)); }

@@ -3,8 +3,9 @@
 
 usage: plot.py FILE.json... --out DIR
 
-One PNG per metric for the scenario `locks`, one with the ratios for any other. `./dev bench SCENARIO --plot DIR` runs it
-on a machine with matplotlib (Debian: python3-matplotlib). docs/bench.md says how to read them.
+One PNG per metric for the scenario `locks`, the figures of the papers for `dse` and `dsm --papers`, one with the ratios
+for any other. `./dev bench SCENARIO --plot DIR` runs it on a machine with matplotlib (Debian: python3-matplotlib).
+docs/bench.md says how to read them.
 SPDX-License-Identifier: Apache-2.0
 """
 
@@ -13,9 +14,13 @@ import json
 import pathlib
 import sys
 
+import dse
+import dsm_papers
 import locks
 import ratios
 import rows
+
+CHARTS = {"locks": locks.charts, "dse": dse.charts, "dsm_papers": dsm_papers.charts}
 
 
 def main() -> int:
@@ -31,8 +36,7 @@ def main() -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     written = []
     for scenario in table.scenarios():
-        charts = locks.charts if scenario == "locks" else ratios.charts
-        for name, figure in charts(table.of(scenario), scenario):
+        for name, figure in CHARTS.get(scenario, ratios.charts)(table.of(scenario), scenario):
             path = options.out / f"{name}.png"
             figure.savefig(path, dpi=110)
             written.append(path)

@@ -134,9 +134,9 @@ count_tests() { ctest --test-dir "$build_dir" -N -L "^$1\$" | sed -n 's/^Total T
 name_scenario() {
   [ $# -gt 0 ] || set -- rma
   case $1 in
-    rma | peers | sync | locks | dsm | instructions | --help | -h) words=("$@") ;;
+    rma | peers | sync | locks | dse | dsm | instructions | --help | -h) words=("$@") ;;
     -*) words=(rma "$@") ;;
-    *) usage_error "no scenario '$1' (rma, peers, sync, locks, dsm, instructions)" ;;
+    *) usage_error "no scenario '$1' (rma, peers, sync, locks, dse, dsm, instructions)" ;;
   esac
 }
 
