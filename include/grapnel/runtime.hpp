@@ -185,8 +185,8 @@ class GRAPNEL_API Runtime {
                                         Rank target);
 
   // --- updates: an operation on each element of the target (grapnel/reduction.hpp), atomic for each element against
-  // other updates and accumulates of any type, not against the atomics above. Between nodes as accumulate and get. Errors:
-  // invalid_argument (no such operation for the type; outside every segment), refused, peer_dead ---
+  // other updates and accumulates of any type, not against the atomics above. Between nodes as accumulate and get.
+  // Errors: invalid_argument (no such operation for the type; outside every segment), refused, peer_dead ---
   /// remote[i] = remote[i] ∘ source[i]. Completes as an accumulate. `none` changes nothing and sends nothing.
   Status update(Operation operation, NumberType type, const void* source, void* remote, std::size_t count, Rank target);
   /// The same, and `old_elements` are what it found. With `none` (`source` is not read) an atomic get of each element.
@@ -197,8 +197,8 @@ class GRAPNEL_API Runtime {
                       Rank target, Handle* handle = nullptr);
   Status start_fetch_and_update(Operation operation, NumberType type, const void* source, void* old_elements,
                                 void* remote, std::size_t count, Rank target, Handle* handle = nullptr);
-  /// Replaces 1, 2, 4 or 8 bytes where they equal the first ones of `expected`; the old ones are put at `old_value`. The
-  /// address needs no alignment. Complete on return.
+  /// Replaces 1, 2, 4 or 8 bytes where they equal the first ones of `expected`; the old ones are put at `old_value`.
+  /// The address needs no alignment. Complete on return.
   Status compare_and_update(const void* expected, const void* desired, void* old_value, void* remote, std::size_t bytes,
                             Rank target);
 

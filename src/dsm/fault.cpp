@@ -1,7 +1,8 @@
 // From a fault to a page that may be accessed.
 //
 //   home here          map it: bare while no other node has it, else watched
-//   valid here         map it watched, and valid ones behind it
+//   valid here         map it watched (after a write, or where it was mapped before, as written), and valid ones
+//                      behind it
 //   else               the protocol brings what is missing, and look again
 //
 // Only a page that is valid at that moment is mapped, under a mutex that `unmap_stale` takes, too: between the two a

@@ -56,7 +56,7 @@ struct LogEnds {
 
 /// What the ranks of a node share beside the words of pages. All zero at first.
 struct NodeWords {
-  os::Word mutex;                       ///< of the clock and the logs (node_log.hpp)
+  os::Word mutex;                       ///< of the clock, the notices and the stale log (node_log.hpp)
   os::Word step_begun;                  ///< barriers of the heap whose step a rank of the node has begun
   os::Word step_done;                   ///< … and ended: the node's era
   std::atomic<std::uint32_t> arrivals;  ///< of ranks of the node at barriers of the heap

@@ -1,6 +1,6 @@
-// Bugs that a test plants, to see that the tests of the shared heap find them: one for each invariant of docs/dsm.md
-// with a star that a simulated world can break. In every other build `planted` is a constant, and its branches are
-// gone. SPDX-License-Identifier: Apache-2.0
+// Bugs that a test plants, to see that the tests of the shared heap find them: at least one for each invariant of
+// docs/dsm.md with a star. In every other build `planted` is a constant, and its branches are gone.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 namespace grapnel::dsm {

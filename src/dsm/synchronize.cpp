@@ -10,7 +10,7 @@
 namespace grapnel::dsm {
 namespace {
 
-/// Runs of pages that a grant may carry at most; 400 bytes hold fewer.
+/// Runs of pages that a grant offers at most; 400 bytes hold as many as fit.
 constexpr std::size_t kMostRunsGiven = 128;
 
 }  // namespace

@@ -32,7 +32,7 @@ enum class Verb : std::uint16_t {
   free,    ///< to the home: `me` has released and knows no successor
   cancel,  ///< to the home: takes `me` out of the queue; its `enqueue` is answered, with `flag` kCancelled. Without
            ///< effect where `me` is not there any more: the answer is under way
-  look,    ///< to the home: a ticket is served that somebody remote may hold
+  look,    ///< to the home: a ticket is served that a rank of another node may hold
   want_shared,  ///< to the home: the node `me` wants readers' access …
   want_sole,    ///< … or a writer's; `flag` 1: and gives back its shared grant
   give_back,    ///< to the home: the node `me` gives its grant back; `flag` 1: and wants a shared one again

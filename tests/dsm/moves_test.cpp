@@ -188,7 +188,7 @@ WORLD_TEST_ON(HeapCounts, PrefetchFetchesAndMaps, shapes_from(2)) {
   h.barrier();
 }
 
-// A second thread of each rank reads what nobody writes any more, while homes move in the first one's barriers.
+// A second thread of each rank reads what no rank writes any more, while homes move in the first one's barriers.
 WORLD_TEST(Threads, ReadWhileHomesMove) {
   SmallHeap h(g);
   if (!world_has_page_tables()) return;  // there a rank is one thread

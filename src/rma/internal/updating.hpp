@@ -21,7 +21,7 @@ inline Result<Reduction> kernel_of(const Update& update) {
   return Status(Code::invalid_argument, std::string("update: ") + kernel.name + " is no update; it takes absolutes");
 }
 
-/// One run of elements in stripes that the caller holds. `source` is not read by grapnel::Operation::none; `old_elements` may be
+/// One run of elements in stripes that the caller holds. Operation::none does not read `source`; `old_elements` may be
 /// null.
 inline void update_run(const Update& update, const Reduction& kernel, std::byte* target, const std::byte* source,
                        std::byte* old_elements, std::size_t bytes) {
