@@ -132,7 +132,7 @@ std::vector<DsmPart> dsm_plan() {
   for (const DsmTrap trap : {DsmTrap::uffd, DsmTrap::mprotect}) {
     const std::string name = to_string(trap);
     plan.push_back({.job = "dsm_2", .trap = trap, .counts = counts_of_2_nodes(trap), .pairs = ratios_of_2_nodes(trap)});
-    plan.push_back({.job = "dsm_2_raw", .trap = trap, .counts = {}, .pairs = ratios_of_release(trap)});
+    plan.push_back({.job = "dsm_2_raw", .trap = trap, .counts = {}, .pairs = ratios_of_release(trap), .moves = false});
     plan.push_back({.job = "dsm_4", .trap = trap, .counts = counts_of_4_nodes(trap), .pairs = {}});
     plan.push_back(
         {.job = "dsm_2", .trap = trap, .counts = {}, .pairs = jacobi("2_nodes/" + name, DsmOperation::jacobi_by_hand)});

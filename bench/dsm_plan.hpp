@@ -38,6 +38,7 @@ struct DsmPart {
   std::optional<DsmTrap> trap = {};  ///< none: the job has one node, and no trap
   std::vector<DsmCounting> counts;
   std::vector<DsmPairs> pairs;
+  bool moves = true;  ///< of homes; false where rank 0 writes to pages of rank 1 again and again
 };
 
 std::string to_string(DsmTrap trap);

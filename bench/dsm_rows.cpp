@@ -98,6 +98,7 @@ bool collect(const DsmPart& part, const Effort& effort, const PeerSink& sink) {
   }
   std::vector<std::string> settings;
   if (part.trap) settings.push_back("GRAPNEL_DSM_TRAP=" + to_string(*part.trap));
+  if (!part.moves) settings.push_back("GRAPNEL_DSM_MOVES=off");
   TurnJob job(job_kind(part.job), effort, settings);
   bool well = job.join();
   for (const DsmCounting& counting : part.counts) well = well && count(job, counting, sink.on_row);
