@@ -104,9 +104,9 @@ class GRAPNEL_API SharedHeap {
 
   /// Names the node of `rank` as the home of the pages that [address, +bytes) lies on, before any rank uses them; else
   /// the first rank to touch a page decides. By one rank; ranks that use the memory synchronize with it first. In a job
-  /// of one node, and with GRAPNEL_DSM_PROTOCOL=lrc, there is nothing to do. Errors: invalid_argument (not in the heap; no such rank; GRAPNEL_DSM_HOMES computes
-  /// the homes; pages that have another home, which stay there: how many, and the first), peer_dead. Cost: a message
-  /// for each run of 512 pages, 2 MiB.
+  /// of one node, and with GRAPNEL_DSM_PROTOCOL=lrc, there is nothing to do. Errors: invalid_argument (not in the heap;
+  /// no such rank; GRAPNEL_DSM_HOMES computes the homes; pages that have another home, which stay there: how many, and
+  /// the first), peer_dead. Cost: a message for each run of 512 pages, 2 MiB.
   Status place(const void* address, std::size_t bytes, Rank rank);
   /// Fetches what this node lacks of the pages that [address, +bytes) lies on, and maps them for this rank, so that
   /// accesses do not fault; a page without a home becomes this node's, as by a touch. A hint: a page that another rank

@@ -196,7 +196,8 @@ TEST(Wire, ASetOfLocksIsRefusedUnlessItsMemoryIsThere) {
       bool answered = false;
       const auto ask = [&](const LockSetBody& body, int members) {
         answered = false;
-        forger.ask(NodeId{0}, locks::kLockSetHandler, base::bytes_of(body), Bytes{static_cast<std::byte>(members)}, &answered);
+        forger.ask(NodeId{0}, locks::kLockSetHandler, base::bytes_of(body), Bytes{static_cast<std::byte>(members)},
+                   &answered);
         forger.await(answered);
       };
       for (const LockSetBody& body : wrong) ask(body, 0b1010);
