@@ -11,7 +11,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <cstring>
+#include <algorithm>
 
 #include "base/codec.hpp"
 #include "dsm/ask.hpp"
@@ -34,7 +34,7 @@ struct KeeperAnswer {
     if (self.refused) return;
     self.answer.other_lock = reply.body_as<ConditionReply>().other_lock;
     self.answer.ranks.resize(reply.payload.size() / sizeof(std::uint32_t));
-    std::memcpy(self.answer.ranks.data(), reply.payload.data(), reply.payload.size());
+    std::copy_n(reply.payload.data(), reply.payload.size(), reinterpret_cast<std::byte*>(self.answer.ranks.data()));
     self.refused = self.answer.other_lock > self.locks;
     for (const std::uint32_t rank : self.answer.ranks) self.refused |= rank >= self.ranks;
   }
