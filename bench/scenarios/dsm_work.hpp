@@ -13,7 +13,7 @@
 namespace grapnel::bench {
 
 enum class DsmOperation : std::uint64_t {
-  // Counts; what is found is on the board, as DsmNumber says. scenarios/dsm_counts.cpp
+  // Counts: each work stores its numbers on the board, in the order of DsmNumber. scenarios/dsm_counts.cpp
   count_miss,
   count_sequence,     ///< of `pages` reads
   count_first_write,  ///< to `pages` pages that are mapped

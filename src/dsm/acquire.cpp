@@ -108,7 +108,8 @@ Status Heap::take_news(std::vector<News> news) {
   return all.empty() ? Status() : log_.apply(all, *protocol_);
 }
 
-// All nodes at once. Each becomes one interval, up to what the node said that it had, or to what was told.
+// All nodes at once. Each node's answer becomes one interval: up to the node's latest one, or, where an acquire applies
+// no more than the releaser knew, up to that.
 Status Heap::ask_for_notices(std::vector<News>& news) {
   std::vector<std::unique_ptr<Question>> questions;
   for (const News& one : news) {

@@ -15,7 +15,7 @@ namespace {
 
 using Words = std::map<std::uint32_t, WordSet>;  ///< by node
 
-/// What a page's slices say together.
+/// A page's uses in all slices.
 struct Summary {
   std::set<std::uint32_t> readers;                 ///< nodes that fetched it
   std::map<std::uint32_t, std::uint64_t> writers;  ///< slices in which the node wrote it
@@ -139,8 +139,8 @@ std::string writers_text(const Words& written) {
   return text;
 }
 
-/// Of the blocks in a page, the one with most of `words`; of two alike the later one, which is the newer where memory
-/// was freed and allocated again.
+/// Of the blocks in a page, the one with most of `words`. Of two with the same number the later one: where memory was
+/// freed and allocated again, that is the newer block.
 const NamedBlock& block_of(const Sharing& sharing, const std::vector<std::size_t>& blocks, std::uint64_t begin,
                            const WordSet& words) {
   std::size_t best = blocks.front(), most = 0;

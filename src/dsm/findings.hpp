@@ -1,4 +1,4 @@
-// What a report says about the pages that cost most: a kind and a sentence each.
+// The findings of a report: a kind and a sentence for each of the pages that cost most.
 //
 //   false_sharing   several nodes write different bytes of the page in the same eras, or in turn
 //   true_sharing    several nodes write the same bytes

@@ -4,10 +4,10 @@
 //                 shared with no other node. It applies diffs of other nodes to page and twin
 //   a release     compares the two: what differs was written by ranks of this node
 //
-// `busy` of the page is held over each of these, for memory work only: the server never waits for it, it is asked
-// again.
+// `busy` of the page is held over each of these, for memory work only: the server never waits for it, but
+// retries the request.
 //
-// Threads: as the calls say.
+// Threads: `try_begin` and `try_apply` the server's; `take_changes` any of a rank.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

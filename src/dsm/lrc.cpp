@@ -4,8 +4,8 @@
 // records change goes to page and twin, by bytes, as an answer of a home does: ranks of the node may write the page at
 // this moment.
 //
-// A writer that has dropped its records says so. Then the page comes whole from its keeper, with what the keeper has
-// got of each node, and the caller looks again.
+// A writer that has dropped its records answers that they are gone. Then the rank fetches the whole page from its
+// keeper, with the keeper's `got`, and the caller looks again.
 // SPDX-License-Identifier: Apache-2.0
 #include "dsm/lrc.hpp"
 

@@ -7,8 +7,9 @@
 // Every page is cached where it is used, with a twin, and is zero at first. No page has a home.
 //
 // Why a page has what this node's clock allows, whatever order records come in: the clock is closed (node_log.hpp), and
-// a writer gives no record that begins after what it is asked for. So who merges a record knows every interval that its
-// bytes are later than, and merges those intervals' records before, or with it and in the order of their times.
+// a writer gives no record that begins after what it is asked for. So a node that merges a record knows every interval
+// that the record's bytes are later than. It merges those intervals' records before, or with it and in the order of
+// their times.
 //
 // Threads: as protocol.hpp.
 // Source: P. Keleher, A. L. Cox, W. Zwaenepoel, "Lazy release consistency for software distributed shared memory",

@@ -1,4 +1,4 @@
-// A collection: in a barrier that says that some node has many records, behind the node's step.
+// A collection of records: in a barrier in which a node requests one, behind the node's step.
 //
 //   1  each node changes halves, and names the pages that it has records of to their keepers
 //      barrier

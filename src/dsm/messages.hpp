@@ -8,7 +8,7 @@
 //   homes     asked of the directory       HomesBody                → HomesReply
 //   memory    asked of node 0              MemoryBody               → the first page, or less than 0
 //   records   asked of a writer (lrc)      RecordsBody              → RecordsReply, records of pages
-//   keep      told the keeper (lrc)        runs of pages            → an acknowledgement
+//   keep      sent to the keeper (lrc)      runs of pages            → an acknowledgement
 //   whole     asked of the keeper (lrc)    WholeBody                → WholeReply, its `got`, the page
 //   condition asked of the node that keeps it  ConditionBody        → ConditionReply, ranks
 //   wake      sent to a waiting rank's node    WakeBody

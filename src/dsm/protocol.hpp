@@ -4,7 +4,7 @@
 //   hlrc.hpp   each page has a home: releases send it their diffs, misses fetch the page from it
 //   lrc.hpp    none has: releases send nothing, misses ask all writers for records of what they wrote
 //
-// Threads: `make_valid` and `is_publishing` any; the rest as the engine says there.
+// Threads: `make_valid` and `is_publishing` any; the rest as in heap.hpp.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -44,7 +44,7 @@ class Protocol {
   /// Whether an acquire may apply more than the releaser knew.
   virtual bool takes_more_than_told() const = 0;
 
-  /// Whether the next barrier shall tell all ranks to `clean_up`.
+  /// Whether this node requests a `clean_up` of all ranks in the next barrier.
   virtual bool wants_cleaning() const { return false; }
   /// In a barrier, in all ranks, behind the node's step. Errors: no_memory, peer_dead.
   virtual Status clean_up() { return {}; }

@@ -1,7 +1,7 @@
 // What lrc keeps of each page in memory of the node: records of what this node wrote, and what it knows and has of the
 // others' records.
 //
-//   record := what page and twin differed in at one moment: a diff. It stands for this node's intervals first … last
+//   record := what page and twin differed in at one moment: a diff. It covers this node's intervals first … last
 //             that name the page. `time` puts the records of a page in order: one that was made by a node that had
 //             another one merged has the later time
 //   seen    by node: its last interval, of those applied here, that names the page

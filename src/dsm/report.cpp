@@ -26,7 +26,7 @@ Result<os::Descriptor> make_file(const std::string& file) {
                                           file, std::strerror(errno)));
 }
 
-// Rank 0 says whether it wants a report, and whether its file is made. All ranks have its answer.
+// Rank 0 sends whether it wants a report, and whether its file is made. All ranks return its answer.
 Result<bool> agree(core::Core& core, bool wanted, const Status& made) {
   base::Encoder out;
   exchange::put_status(out, made);

@@ -26,8 +26,8 @@ class Report {
   static constexpr std::size_t kMostBlocks = 4096;  ///< whose names a rank keeps
   static constexpr std::size_t kMostNameBytes = 64;
 
-  /// Collective: null where rank 0 wants none (GRAPNEL_DSM_REPORT). Its file is made here. Errors, alike in all ranks:
-  /// system (it cannot be written), invalid_argument (the protocol is lrc), peer_dead.
+  /// Collective: null where rank 0 wants none (GRAPNEL_DSM_REPORT). Its file is made here. Errors, the same in all
+  /// ranks: system (it cannot be written), invalid_argument (the protocol is lrc), peer_dead.
   static Result<std::shared_ptr<Report>> open(core::Core& core, const HeapMemory& memory);
 
   void add_fetch(std::span<const std::size_t> pages);

@@ -103,7 +103,7 @@ WORLD_TEST(HeapCounts, HomesMoveToTheOnlyWriter) {
   h.barrier();
 }
 
-// A rank that says that its threads write outside the barrier keeps all homes where they are.
+// With the option `threads` no home moves.
 WORLD_TEST(HeapCounts, NothingMovesWhereThreadsWrite) {
   SmallHeap h(g, {.bytes = 1 << 20, .locks = 16, .threads = true});
   if (h.me() == 0) h.set(0, 1);
@@ -121,7 +121,7 @@ WORLD_TEST(HeapCounts, NothingMovesWhereThreadsWrite) {
   }
 }
 
-// Pages are at home where `place` says: their writers send nothing.
+// Pages are at home where `place` put them: their writers send nothing.
 WORLD_TEST(HeapCounts, PlaceNamesTheHome) {
   SmallHeap h(g);
   constexpr std::size_t kPages = 5;

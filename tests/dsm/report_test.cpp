@@ -1,4 +1,4 @@
-// The report of the shared heap: what it notes, what it says about it, and its file.
+// The report of the shared heap: what it notes, its sentences, and its file.
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
@@ -124,7 +124,7 @@ TEST(Sharing, AMalformedPartIsRefused) {
   }
 }
 
-// ---- what is said about it ----
+// ---- its sentences ----
 
 struct Write {
   std::uint32_t era, node;
