@@ -2,6 +2,7 @@
 #include "session.hpp"
 
 #include <fmt/format.h>
+#include <span>
 
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +14,18 @@ constexpr std::size_t kPageBytes = 4096;
 void fail(const Status& status) {
   fmt::print(stderr, "grapnel-bench: an operation failed: {}\n", status.to_string());
   std::exit(1);
+}
+
+double sum_of_all(Session& s, std::uint64_t mine) {
+  const auto all = s.g.allgather(s.g.world(), std::as_bytes(std::span(&mine, 1)));
+  if (!all) fail(all.status());
+  double sum = 0;
+  for (const Bytes& one : *all) {
+    std::uint64_t theirs = 0;
+    std::memcpy(&theirs, one.data(), sizeof theirs);
+    sum += static_cast<double>(theirs);
+  }
+  return sum;
 }
 
 PageBuffer::PageBuffer(std::size_t bytes) {

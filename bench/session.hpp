@@ -55,6 +55,9 @@ inline void must(const Status& status) {
     fail(status);
 }
 
+/// Collective: the sum of each rank's number.
+double sum_of_all(Session& s, std::uint64_t mine);
+
 /// Memory at the beginning of a page, filled; the page offset is then the caller's to choose.
 class PageBuffer {
  public:

@@ -118,18 +118,6 @@ void raise_to(std::atomic<std::uint64_t>& most, std::uint64_t value) {
   }
 }
 
-double sum_of_all(Session& s, std::uint64_t mine) {
-  const auto all = s.g.allgather(s.g.world(), std::as_bytes(std::span(&mine, 1)));
-  if (!all) fail(all.status());
-  double sum = 0;
-  for (const Bytes& one : *all) {
-    std::uint64_t theirs = 0;
-    std::memcpy(&theirs, one.data(), sizeof theirs);
-    sum += static_cast<double>(theirs);
-  }
-  return sum;
-}
-
 std::uint64_t measure(Session& s, const DseWork& work) {
   Part part(s, work);
   const auto ranks = static_cast<std::uint32_t>(s.g.size());

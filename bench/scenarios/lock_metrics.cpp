@@ -72,16 +72,7 @@ double messages_so_far(Session& s, const LockSet& set, std::uint64_t settle_us) 
   must(s.g.barrier());
   sleep_until_ns(now_ns() + settle_us * 1000);
   const LockCounts counts = set.counts();
-  const std::uint64_t mine = counts.messages + counts.server_messages;
-  const auto all = s.g.allgather(s.g.world(), std::as_bytes(std::span(&mine, 1)));
-  if (!all) fail(all.status());
-  double sum = 0;
-  for (const Bytes& one : *all) {
-    std::uint64_t theirs = 0;
-    std::memcpy(&theirs, one.data(), sizeof theirs);
-    sum += static_cast<double>(theirs);
-  }
-  return sum;
+  return sum_of_all(s, counts.messages + counts.server_messages);
 }
 
 std::uint64_t do_lock_metrics(Session& s) {

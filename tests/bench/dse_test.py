@@ -11,10 +11,10 @@ import tempfile
 import unittest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "harness"))
+import pictures  # noqa: E402
 import skips  # noqa: E402
 
 PROGRAM = pathlib.Path(sys.argv.pop(1))
-PLOT = pathlib.Path(__file__).resolve().parents[2] / "bench" / "plots" / "plot.py"
 NODES = 3
 PATHS = ["tcp", "posix", "local"]
 WAYS = {"access": [""], "broadcast": ["/get", "/collective"], "all_to_all": ["/get", "/collective"]}
@@ -37,13 +37,6 @@ def expected_rows():
 PLAIN = {"access": 2, "broadcast": 2 * (NODES - 1), "all_to_all": 2 * NODES * (NODES - 1), "barrier": 2 * (NODES - 1)}
 OURS = {"access": 2, "broadcast/get": 2 * (NODES - 1), "broadcast/collective": NODES - 1,
         "all_to_all/get": 2 * NODES * (NODES - 1), "all_to_all/collective": NODES * 2}
-
-
-def python_with_matplotlib():
-    for python in [sys.executable, "/usr/bin/python3"]:
-        if subprocess.run([python, "-c", "import matplotlib"], capture_output=True, check=False).returncode == 0:
-            return python
-    return None
 
 
 class DseTest(unittest.TestCase):
@@ -78,12 +71,8 @@ class DseTest(unittest.TestCase):
                 self.assertEqual(self.rows[name]["value"], ours, name)
 
     def test_pictures(self):
-        python = python_with_matplotlib()
-        if python is None:
-            self.skipTest("no python3 here has matplotlib (Debian: python3-matplotlib)")
-        pictures = pathlib.Path(self.folder.name) / "pictures"
-        subprocess.run([python, "-B", PLOT, self.json, "--out", pictures], check=True, capture_output=True)
-        self.assertEqual([path.name for path in pictures.iterdir()], ["dse.png"])
+        made = pictures.draw(self, self.json, pathlib.Path(self.folder.name) / "pictures")
+        self.assertEqual(made, ["dse.png"])
 
 
 if __name__ == "__main__":

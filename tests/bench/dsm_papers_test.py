@@ -11,20 +11,13 @@ import tempfile
 import unittest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "harness"))
+import pictures  # noqa: E402
 import skips  # noqa: E402
 
 PROGRAM = pathlib.Path(sys.argv.pop(1))
-PLOT = pathlib.Path(__file__).resolve().parents[2] / "bench" / "plots" / "plot.py"
 WAYS = ["sockets", "timer", "user_level"]
 OPERATIONS = {"page/2_nodes": ["page"], "diff/": ["diff/1_word", "diff/512_words"], "lock/2_nodes": ["lock"],
               "barrier/2_nodes": ["barrier"]}
-
-
-def python_with_matplotlib():
-    for python in [sys.executable, "/usr/bin/python3"]:
-        if subprocess.run([python, "-c", "import matplotlib"], capture_output=True, check=False).returncode == 0:
-            return python
-    return None
 
 
 class PapersTest(unittest.TestCase):
@@ -44,12 +37,7 @@ class PapersTest(unittest.TestCase):
         return path, {row["name"]: row for row in rows}
 
     def draw(self, path):
-        python = python_with_matplotlib()
-        if python is None:
-            self.skipTest("no python3 here has matplotlib (Debian: python3-matplotlib)")
-        pictures = path.with_suffix("")
-        subprocess.run([python, "-B", PLOT, path, "--out", pictures], check=True, capture_output=True)
-        return sorted(picture.name for picture in pictures.iterdir())
+        return pictures.draw(self, path, path.with_suffix(""))
 
     def test_operations(self):
         all_rows = {}

@@ -12,10 +12,10 @@ import tempfile
 import unittest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "harness"))
+import pictures  # noqa: E402
 import skips  # noqa: E402
 
 PROGRAM = pathlib.Path(sys.argv.pop(1))
-PLOT = pathlib.Path(__file__).resolve().parents[2] / "bench" / "plots" / "plot.py"
 EXACT = ["miss/signals", "miss/messages", "sequence/fetches", "sequence/home_questions", "first_write/signals",
          "release/messages", "release/3_homes/messages", "release/3_homes/acknowledgements", "barrier/messages",
          "hand_off/messages", "home_alone/signals", "home_alone/diffs", "home_alone/intervals", "jacobi/diffs",
@@ -25,13 +25,6 @@ NEVER_ZERO = ["miss/signals", "miss/messages", "sequence/fetches", "sequence/hom
 TIMES = ["barrier", "hand_off", "miss", "first_miss", "sequence", "first_sequence", "busy_home",
          "release/1_of_512_words", "release/51_of_512_words", "release/512_of_512_words"]
 PROGRAMS = [f"{nodes}_nodes/mprotect/{limit}" for nodes in (2, 4) for limit in ("against_by_hand", "against_sequential")]
-
-
-def python_with_matplotlib():
-    for python in [sys.executable, "/usr/bin/python3"]:
-        if subprocess.run([python, "-c", "import matplotlib"], capture_output=True, check=False).returncode == 0:
-            return python
-    return None
 
 
 class DsmTest(unittest.TestCase):
@@ -64,14 +57,8 @@ class DsmTest(unittest.TestCase):
             self.assertGreater(self.rows[f"counts/mprotect/{name}"]["value"], 0, name)
 
     def test_pictures(self):
-        python = python_with_matplotlib()
-        if python is None:
-            self.skipTest("no python3 here has matplotlib (Debian: python3-matplotlib)")
-        pictures = pathlib.Path(self.folder.name) / "pictures"
-        subprocess.run([python, "-B", PLOT, self.json, "--out", pictures], check=True, capture_output=True)
-        for path in pictures.iterdir():
-            self.assertEqual(path.read_bytes()[:8], b"\x89PNG\r\n\x1a\n", path)
-        self.assertEqual([path.name for path in pictures.iterdir()], ["dsm.png"])
+        made = pictures.draw(self, self.json, pathlib.Path(self.folder.name) / "pictures")
+        self.assertEqual(made, ["dsm.png"])
 
 
 if __name__ == "__main__":

@@ -11,10 +11,10 @@ import tempfile
 import unittest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "harness"))
+import pictures  # noqa: E402
 import skips  # noqa: E402
 
 PROGRAM = pathlib.Path(sys.argv.pop(1))
-PLOT = pathlib.Path(__file__).resolve().parents[2] / "bench" / "plots" / "plot.py"
 KIND = "cohort"
 MODES = ["poll", "event", "adaptive"]
 
@@ -48,13 +48,6 @@ def expected_rows():
                 yield f"concurrency/nodes/{locks}/{origins}_origins/{KIND}/{mode}"
                 if locks == "one_lock":
                     yield f"messages/contended/{origins}_origins/{KIND}/{mode}"
-
-
-def python_with_matplotlib():
-    for python in [sys.executable, "/usr/bin/python3"]:
-        if subprocess.run([python, "-c", "import matplotlib"], capture_output=True, check=False).returncode == 0:
-            return python
-    return None
 
 
 class MistakesTest(unittest.TestCase):
@@ -92,17 +85,10 @@ class LocksTest(unittest.TestCase):
                 self.assertGreater(row["value"], 0, row)
 
     def test_pictures(self):
-        python = python_with_matplotlib()
-        if python is None:
-            self.skipTest("no python3 here has matplotlib (Debian: python3-matplotlib)")
-        pictures = pathlib.Path(self.folder.name) / "pictures"
-        subprocess.run([python, "-B", PLOT, self.json, "--out", pictures], check=True, capture_output=True)
-        made = sorted(path.name for path in pictures.iterdir())
+        made = pictures.draw(self, self.json, pathlib.Path(self.folder.name) / "pictures")
         self.assertEqual(made, [f"locks_{name}.png" for name in
                                 ["assignment", "computing", "concurrency", "delay", "messages", "nonblocking",
                                  "overhead"]])
-        for path in pictures.iterdir():
-            self.assertEqual(path.read_bytes()[:8], b"\x89PNG\r\n\x1a\n", path)
 
 
 if __name__ == "__main__":
