@@ -12,16 +12,10 @@ namespace grapnel::rma {
 
 Status RemotePath::update(NodeId node, Operation& operation, const Update& update, std::uint64_t address,
                           ByteView operands, const progress::OnReply& acknowledged) {
-  while (!operands.empty()) {
-    const std::size_t bytes = std::min(operands.size(), chunk_bytes_);
-    const UpdateBody body{{address, bytes}, update};
-    const bool last = bytes == operands.size();
-    GRAPNEL_TRY(send_plain(node, operation, kUpdateHandler, base::bytes_of(body), operands.first(bytes),
-                           last ? acknowledged : progress::OnReply{}));
-    address += bytes;
-    operands = operands.subspan(bytes);
-  }
-  return {};
+  return write_cut(node, operation, kUpdateHandler, address, operands, acknowledged, chunk_bytes_,
+                   [&](const ContiguousBody& target) {
+                     return UpdateBody{target, update};
+                   });
 }
 
 Status RemotePath::fetch_and_update(NodeId node, Operation& operation, const Update& update, std::size_t element_bytes,

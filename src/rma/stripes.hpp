@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/check.hpp"
 #include "base/units.hpp"
 #include "grapnel/status.hpp"
 #include "launch/launch.hpp"
@@ -163,6 +164,7 @@ class AllStripes {
       os::Word& word = stripes_.word_of(reinterpret_cast<const void*>(stripe * Stripes::kStripeBytes));
       if (std::find(held_.begin(), held_.begin() + count_, &word) != held_.begin() + count_) continue;
       if (!Stripes::try_take(word, stripes_.server_mark())) return false;
+      GRAPNEL_ASSERT(count_ < kMost, "{} bytes lie in more than {} stripes", bytes, kMost);
       held_[count_++] = &word;
     }
     return true;

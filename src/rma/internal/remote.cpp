@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <functional>
 
 #include "base/codec.hpp"
 #include "base/units.hpp"
@@ -20,14 +21,6 @@ void message_left(void* context, const Status& outcome) {
   if (!outcome.ok()) operation.fail(outcome);
 }
 
-// What the next message takes of a transfer. No small rest behind bulk: it would be an ordinary message, longer than a
-// chunk, for which the server's window need not have room.
-std::size_t cut(std::size_t left, std::size_t most) {
-  constexpr std::size_t kOrdinary = transport::kMaxPayloadBytes;
-  const bool small_rest = most > kOrdinary && left > most && left - most <= kOrdinary;
-  return small_rest ? left / 2 : std::min(left, most);
-}
-
 }  // namespace
 
 RemotePath::RemotePath(progress::Client& client, std::size_t chunk_bytes)
@@ -36,6 +29,14 @@ RemotePath::RemotePath(progress::Client& client, std::size_t chunk_bytes)
 
 // A chunk of single bytes, as far from each other as may be.
 static_assert((RunWriter::kMostGapBytes + 1) * 64 * base::kKiB <= transport::kMaxWholeBytes);
+
+// What the next message takes of a transfer. No small rest behind bulk: it would be an ordinary message, longer than a
+// chunk, for which the server's window need not have room.
+std::size_t RemotePath::cut(std::size_t left, std::size_t most) {
+  constexpr std::size_t kOrdinary = transport::kMaxPayloadBytes;
+  const bool small_rest = most > kOrdinary && left > most && left - most <= kOrdinary;
+  return small_rest ? left / 2 : std::min(left, most);
+}
 
 Status RemotePath::send_plain(NodeId node, Operation& operation, progress::HandlerId handler, ByteView body,
                               ByteView data, const progress::OnReply& acknowledged) {
@@ -55,40 +56,21 @@ Status RemotePath::send_plain(NodeId node, Operation& operation, progress::Handl
 
 Status RemotePath::put(NodeId node, Operation& operation, std::uint64_t address, ByteView data,
                        const progress::OnReply& acknowledged) {
-  return put_cut(node, operation, address, data, acknowledged, chunk_bytes_);
+  return write_cut(node, operation, kPutHandler, address, data, acknowledged, chunk_bytes_, std::identity());
 }
 
 Status RemotePath::put_bulk(NodeId node, Operation& operation, std::uint64_t address, ByteView data,
                             const progress::OnReply& acknowledged) {
-  return put_cut(node, operation, address, data, acknowledged, transport::kMaxBulkBytes);
-}
-
-Status RemotePath::put_cut(NodeId node, Operation& operation, std::uint64_t address, ByteView data,
-                           const progress::OnReply& acknowledged, std::size_t most_bytes) {
-  while (!data.empty()) {
-    const std::size_t bytes = cut(data.size(), most_bytes);
-    const ContiguousBody body{address, bytes};
-    const bool last = bytes == data.size();
-    GRAPNEL_TRY(send_plain(node, operation, kPutHandler, base::bytes_of(body), data.first(bytes),
-                           last ? acknowledged : progress::OnReply{}));
-    address += bytes;
-    data = data.subspan(bytes);
-  }
-  return {};
+  return write_cut(node, operation, kPutHandler, address, data, acknowledged, transport::kMaxBulkBytes,
+                   std::identity());
 }
 
 Status RemotePath::accumulate(NodeId node, Operation& operation, const Arithmetic& arithmetic, std::uint64_t address,
                               ByteView data, const progress::OnReply& acknowledged) {
-  while (!data.empty()) {
-    const std::size_t bytes = std::min(data.size(), chunk_bytes_);
-    const AccumulateBody body{{address, bytes}, arithmetic};
-    const bool last = bytes == data.size();
-    GRAPNEL_TRY(send_plain(node, operation, kAccumulateHandler, base::bytes_of(body), data.first(bytes),
-                           last ? acknowledged : progress::OnReply{}));
-    address += bytes;
-    data = data.subspan(bytes);
-  }
-  return {};
+  return write_cut(node, operation, kAccumulateHandler, address, data, acknowledged, chunk_bytes_,
+                   [&](const ContiguousBody& target) {
+                     return AccumulateBody{target, arithmetic};
+                   });
 }
 
 Status RemotePath::get(NodeId node, Operation& operation, std::uint64_t address, ByteSpan destination) {

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/codec.hpp"
 #include "grapnel/handle.hpp"
 #include "grapnel/shape.hpp"
 #include "grapnel/status.hpp"
@@ -84,8 +85,23 @@ class RemotePath {
   };
   class PieceCursor;
 
-  Status put_cut(NodeId node, Operation& operation, std::uint64_t address, ByteView data,
-                 const progress::OnReply& acknowledged, std::size_t most_bytes);
+  /// What the next message takes of a transfer.
+  static std::size_t cut(std::size_t left, std::size_t most);
+  /// A write in messages of `most_bytes` of data each; `body_of(target)` is the body of the one for these bytes.
+  template <typename BodyOf>
+  Status write_cut(NodeId node, Operation& operation, progress::HandlerId handler, std::uint64_t address, ByteView data,
+                   const progress::OnReply& acknowledged, std::size_t most_bytes, BodyOf body_of) {
+    while (!data.empty()) {
+      const std::size_t bytes = cut(data.size(), most_bytes);
+      const auto body = body_of(ContiguousBody{address, bytes});
+      const bool last = bytes == data.size();
+      GRAPNEL_TRY(send_plain(node, operation, handler, base::bytes_of(body), data.first(bytes),
+                             last ? acknowledged : progress::OnReply{}));
+      address += bytes;
+      data = data.subspan(bytes);
+    }
+    return {};
+  }
   Status get_cut(NodeId node, Operation& operation, std::uint64_t address, ByteSpan destination,
                  std::size_t most_bytes);
   Status send_plain(NodeId node, Operation& operation, progress::HandlerId handler, ByteView body, ByteView data,

@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "base/check.hpp"
 #include "grapnel/reduction.hpp"
 #include "rma/internal/accumulation.hpp"
 #include "rma/messages.hpp"
@@ -25,6 +26,8 @@ inline Result<Reduction> kernel_of(const Update& update) {
 /// null.
 inline void update_run(const Update& update, const Reduction& kernel, std::byte* target, const std::byte* source,
                        std::byte* old_elements, std::size_t bytes) {
+  GRAPNEL_ASSERT(bytes % kernel.element_bytes == 0, "{} bytes are no whole elements of {}", bytes,
+                 kernel.element_bytes);
   if (old_elements != nullptr) std::memcpy(old_elements, target, bytes);
   if (update.operation != grapnel::Operation::none) kernel.join(target, source, bytes / kernel.element_bytes);
 }
