@@ -17,6 +17,7 @@
 
 #include "base/codec.hpp"
 #include "base/varint.hpp"
+#include "dsm/ask.hpp"
 #include "dsm/diff.hpp"
 #include "dsm/heap.hpp"
 #include "dsm/planted.hpp"
@@ -29,12 +30,16 @@ constexpr std::uint64_t kMostIntervals = std::uint64_t{1} << base::kVarintValueB
 
 // Late answers still find it where a wait fails, as in fetch.cpp.
 struct Heap::Question {
+  std::size_t node = 0;
   std::size_t pages = 0;  ///< of the heap
-  NoticesBody body;
+  NoticesBody asked;
   NoticesReply reply;
+  std::uint64_t latest = 0;  ///< of the first answer: pages were looked at after it
   std::vector<os::Pages> runs;
   bool done = false, refused = false;
 
+  ByteView body() const { return base::bytes_of(asked); }
+  std::size_t reply_bytes() const { return kMostRunsTold * sizeof(PageRun); }
   static void answered(void* context, const progress::Reply& reply) {
     auto& self = *static_cast<Question*>(context);
     self.done = true;
@@ -43,8 +48,8 @@ struct Heap::Question {
     if (self.refused) return;
     self.reply = reply.body_as<NoticesReply>();
     const std::uint64_t next = self.reply.next_page;
-    const bool goes_on = next == 0 || (next > self.body.from_page && next < self.pages);
-    self.refused = !goes_on || self.reply.latest < self.body.since || self.reply.latest >= kMostIntervals;
+    const bool goes_on = next == 0 || (next > self.asked.from_page && next < self.pages);
+    self.refused = !goes_on || self.reply.latest < self.asked.since || self.reply.latest >= kMostIntervals;
     for (std::size_t at = 0; at < reply.payload.size(); at += sizeof(PageRun)) {
       PageRun run;
       std::memcpy(&run, reply.payload.data() + at, sizeof run);
@@ -114,46 +119,24 @@ Status Heap::ask_for_notices(std::vector<News>& news) {
   std::vector<std::unique_ptr<Question>> questions;
   for (const News& one : news) {
     questions.push_back(std::make_unique<Question>());
+    questions.back()->node = one.node;
     questions.back()->pages = memory_.page_count();
-    questions.back()->body.since = log_.known(one.node);
+    questions.back()->asked.since = log_.known(one.node);
   }
-  std::vector<std::uint64_t> latest(news.size());
-  bool more = true;
-  Status asked;
-  while (more && asked.ok()) {
-    more = false;
-    const progress::Client::Guard guard(*core_.client);
-    for (std::size_t i = 0; i < news.size() && asked.ok(); ++i) {
-      if (questions[i]->done) continue;
-      progress::OutgoingRequest order;
-      order.handler = handler(Call::notices);
-      order.body = base::bytes_of(questions[i]->body);
-      order.reply_bytes = kMostRunsTold * sizeof(PageRun);
-      order.on_reply = {Question::answered, questions[i].get()};
-      counts_.notice_questions.add(1);
-      asked = core_.client->send(NodeId{static_cast<int>(news[i].node)}, order).status();
+  while (open_among(questions) > 0) {
+    counts_.notice_questions.add(open_among(questions));
+    GRAPNEL_TRY(ask_all(*core_.client, handler(Call::notices), questions));
+    for (const auto& question : questions) {
+      if (question->refused) disbelieve(fmt::format("node {} does not answer which pages it wrote", question->node));
+      if (question->latest == 0) question->latest = question->reply.latest;
+      if (question->reply.next_page == 0) continue;
+      question->asked.from_page = std::exchange(question->reply.next_page, 0);
+      question->done = false;
     }
-    const auto all_done = [&] {
-      return std::all_of(questions.begin(), questions.end(), [](const auto& q) { return q->done; });
-    };
-    if (asked.ok()) asked = core_.client->wait_until(all_done);
-    for (std::size_t i = 0; i < news.size() && asked.ok(); ++i) {
-      Question& question = *questions[i];
-      if (question.refused) disbelieve(fmt::format("node {} does not answer which pages it wrote", news[i].node));
-      if (latest[i] == 0) latest[i] = question.reply.latest;  // of the first answer: pages that were looked at after it
-      if (question.reply.next_page == 0) continue;
-      question.body.from_page = std::exchange(question.reply.next_page, 0);
-      question.done = false;
-      more = true;
-    }
-  }
-  if (!asked.ok()) {
-    for (auto& question : questions) static_cast<void>(question.release());
-    return asked;
   }
   for (std::size_t i = 0; i < news.size(); ++i) {
     if (protocol_->takes_more_than_told() || planted(Bug::more_than_told)) {
-      news[i].latest = std::max(news[i].latest, latest[i]);
+      news[i].latest = std::max(news[i].latest, questions[i]->latest);
     }
     news[i].intervals = {{news[i].latest, std::move(questions[i]->runs)}};
   }

@@ -10,11 +10,11 @@ namespace grapnel::dsm {
 
 Result<std::int64_t> Heap::ask_for_pages(const MemoryBody& body) {
   if (me_ != 0) {
-    progress::OutgoingRequest order;
-    order.handler = handler(Call::memory);
-    order.body = base::bytes_of(body);
+    progress::OutgoingRequest request;
+    request.handler = handler(Call::memory);
+    request.body = base::bytes_of(body);
     const progress::Client::Guard guard(*core_.client);
-    GRAPNEL_ASSIGN_OR_RETURN(const auto answer, core_.client->ask(NodeId{0}, order));
+    GRAPNEL_ASSIGN_OR_RETURN(const auto answer, core_.client->ask(NodeId{0}, request));
     if (answer.code != progress::ReplyCode::answer) disbelieve("node 0 refuses to allocate pages");
     return answer.value;
   }

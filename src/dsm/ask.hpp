@@ -1,4 +1,8 @@
 // Requests whose answers a rank waits for.
+//
+// A question has `node`, `done`, `body()`, `reply_bytes()` (what its answer brings at most), and a static `answered` that
+// takes the answer and sets `done`. It lies on the heap and not the stack: where the wait fails, a late answer still
+// finds it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,54 +10,57 @@
 #include <memory>
 #include <vector>
 
-#include "dsm/heap.hpp"
+#include "progress/client.hpp"
 
 namespace grapnel::dsm {
 
-/// A request: its body, and how much its answer brings at most.
-struct Heap::Asked {
-  ByteView body;
-  std::size_t reply_bytes = 0;
-};
-
-// Sends requests and waits for their answers, which the states take. Where the wait fails, they are left to late
-// answers.
-template <typename State, typename Describe>
-Status Heap::ask_all(std::size_t node, Call call, std::vector<std::unique_ptr<State>>& states, Describe describe) {
-  if (states.empty()) return {};
-  const progress::Client::Guard guard(*core_.client);
+/// Sends the questions that are not done, and waits until all are. Where it fails they are left to late answers, and
+/// the pointers are null. Errors: those of a send; peer_dead.
+template <typename Question>
+Status ask_all(progress::Client& client, progress::HandlerId handler,
+               std::vector<std::unique_ptr<Question>>& questions) {
+  if (questions.empty()) return {};
+  const progress::Client::Guard guard(client);
   Status waited;
-  for (std::size_t i = 0; i < states.size() && waited.ok(); ++i) {
-    const Asked asked = describe(*states[i]);
+  for (const auto& question : questions) {
+    if (question->done || !waited.ok()) continue;
     progress::OutgoingRequest request;
-    request.handler = handler(call);
-    request.body = asked.body;
-    request.reply_bytes = asked.reply_bytes;
-    request.on_reply = {State::answered, states[i].get()};
-    waited = core_.client->send(NodeId{static_cast<int>(node)}, request).status();
+    request.handler = handler;
+    request.body = question->body();
+    request.reply_bytes = question->reply_bytes();
+    request.on_reply = {Question::answered, question.get()};
+    waited = client.send(NodeId{static_cast<int>(question->node)}, request).status();
   }
   if (waited.ok()) {
-    waited = core_.client->wait_until(
-        [&] { return std::all_of(states.begin(), states.end(), [](const auto& state) { return state->done; }); },
+    waited = client.wait_until(
+        [&] { return std::all_of(questions.begin(), questions.end(), [](const auto& one) { return one->done; }); },
         progress::Waiting::kForever,
-        [node] {
-          return progress::WaitSubject{progress::WaitKind::answer, "access to the shared heap", {node}};
+        [&] {
+          return progress::WaitSubject{
+              progress::WaitKind::answer, "access to the shared heap", {questions.front()->node}};
         });
   }
   if (!waited.ok()) {
-    for (auto& state : states) static_cast<void>(state.release());
+    for (auto& question : questions) static_cast<void>(question.release());
   }
   return waited;
 }
 
-// One request. Where the wait fails, `state` is null.
-template <typename State>
-Status Heap::ask(std::size_t node, Call call, ByteView body, std::size_t reply_bytes, std::unique_ptr<State>& state) {
-  std::vector<std::unique_ptr<State>> one(1);
-  one[0] = std::move(state);
-  Status waited = ask_all(node, call, one, [&](const State&) { return Asked{body, reply_bytes}; });
-  state = std::move(one[0]);
+/// The same with one question.
+template <typename Question>
+Status ask(progress::Client& client, progress::HandlerId handler, std::unique_ptr<Question>& question) {
+  std::vector<std::unique_ptr<Question>> one(1);
+  one[0] = std::move(question);
+  Status waited = ask_all(client, handler, one);
+  question = std::move(one[0]);
   return waited;
+}
+
+/// How many questions `ask_all` sends.
+template <typename Question>
+std::size_t open_among(const std::vector<std::unique_ptr<Question>>& questions) {
+  return static_cast<std::size_t>(
+      std::count_if(questions.begin(), questions.end(), [](const auto& one) { return !one->done; }));
 }
 
 }  // namespace grapnel::dsm

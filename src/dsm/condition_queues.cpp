@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dsm/condition_queues.hpp"
 
+#include "base/check.hpp"
 #include "dsm/table_turn.hpp"
 
 namespace grapnel::dsm {
@@ -48,7 +49,9 @@ bool ConditionQueues::enter(ConditionWords& queue, std::uint32_t rank) {
 
 std::uint32_t ConditionQueues::take_first(ConditionWords& queue) {
   const std::uint32_t last = queue.last.load(std::memory_order_relaxed);
+  GRAPNEL_ASSERT(last != 0, "the first rank is taken out of an empty queue");
   const std::uint32_t first = memory_.behind(last - 1).load(std::memory_order_relaxed);
+  GRAPNEL_ASSERT(first != 0, "rank {} is the last of a queue that has no first", last - 1);
   const std::uint32_t second = memory_.behind(first - 1).exchange(0, std::memory_order_relaxed);
   if (first == last) {
     queue.last.store(0, std::memory_order_relaxed);

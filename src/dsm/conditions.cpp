@@ -21,13 +21,19 @@
 namespace grapnel::dsm {
 namespace {
 
-struct KeeperAnswer {
+struct KeeperQuestion {
+  std::size_t node = 0;
   std::size_t ranks = 0, locks = 0;  ///< of the heap
+  ConditionBody asked;
   bool done = false, refused = false;
   ConditionQueues::Answer answer;
 
+  ByteView body() const { return base::bytes_of(asked); }
+  std::size_t reply_bytes() const {
+    return (asked.wish == ConditionWish::take_all ? ranks : 1) * sizeof(std::uint32_t);
+  }
   static void answered(void* context, const progress::Reply& reply) {
-    auto& self = *static_cast<KeeperAnswer*>(context);
+    auto& self = *static_cast<KeeperQuestion*>(context);
     self.done = true;
     self.refused = reply.code != progress::ReplyCode::answer || reply.body.size() != sizeof(ConditionReply) ||
                    reply.payload.size() % sizeof(std::uint32_t) != 0;
@@ -55,14 +61,15 @@ Status Heap::check_condition(int condition, int lock) const {
 }
 
 Result<ConditionQueues::Answer> Heap::ask_other_keeper(std::size_t keeper, const ConditionBody& body) {
-  auto asked = std::make_unique<KeeperAnswer>();
-  asked->ranks = memory_.rank_count();
-  asked->locks = parts_.lock_count;
-  const std::size_t most = body.wish == ConditionWish::take_all ? memory_.rank_count() : 1;
+  auto question = std::make_unique<KeeperQuestion>();
+  question->node = keeper;
+  question->ranks = memory_.rank_count();
+  question->locks = parts_.lock_count;
+  question->asked = body;
   counts_.condition_messages.add(1);
-  GRAPNEL_TRY(ask(keeper, Call::condition, base::bytes_of(body), most * sizeof(std::uint32_t), asked));
-  asked->answer.refused = asked->refused;
-  return std::move(asked->answer);
+  GRAPNEL_TRY(ask(*core_.client, handler(Call::condition), question));
+  question->answer.refused = question->refused;
+  return std::move(question->answer);
 }
 
 // The ranks that were taken out of the queue.
@@ -141,12 +148,12 @@ Status Heap::wake_waiters(int condition, int lock, bool all) {
       }
       continue;
     }
-    progress::OutgoingRequest order;
-    order.handler = handler(Call::wake);
-    order.body = base::bytes_of(wake);
+    progress::OutgoingRequest request;
+    request.handler = handler(Call::wake);
+    request.body = base::bytes_of(wake);
     counts_.condition_messages.add(1);
     const progress::Client::Guard guard(*core_.client);
-    GRAPNEL_TRY(core_.client->send(node, order).status());
+    GRAPNEL_TRY(core_.client->send(node, request).status());
     nodes.push_back(node);
   }
   if (nodes.empty()) return {};

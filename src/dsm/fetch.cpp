@@ -23,22 +23,25 @@ namespace grapnel::dsm {
 // One fetch under way. On the heap and not the stack: where the wait fails, a late answer still finds it.
 struct Heap::Fetch {
   Heap* heap = nullptr;
-  FetchBody body;
+  std::size_t node = 0;
+  FetchBody asked;
   std::array<std::uint64_t, kMostFetched> wanted{};  ///< as of the request
   bool done = false, refused = false, moved = false;
 
+  ByteView body() const { return base::bytes_of(asked); }
+  std::size_t reply_bytes() const { return asked.count * os::kPageBytes; }
   static void answered(void* context, const progress::Reply& reply) {
     auto& self = *static_cast<Fetch*>(context);
     self.done = true;
     self.moved = reply.code == progress::ReplyCode::answer && reply.payload.empty();
-    self.refused = !self.moved && (reply.code != progress::ReplyCode::answer ||
-                                   reply.payload.size() != self.body.count * os::kPageBytes);
+    self.refused =
+        !self.moved && (reply.code != progress::ReplyCode::answer || reply.payload.size() != self.reply_bytes());
     if (self.refused || self.moved) return;
     const Stopwatch watch(self.heap->core_.host, self.heap->counts_.merge);
-    for (std::size_t i = 0; i < self.body.count; ++i) self.take(i, reply.payload.data() + i * os::kPageBytes);
+    for (std::size_t i = 0; i < self.asked.count; ++i) self.take(i, reply.payload.data() + i * os::kPageBytes);
   }
   void take(std::size_t i, const std::byte* content) const {
-    const std::size_t page = body.pages[i];
+    const std::size_t page = asked.pages[i];
     PageWords& words = heap->memory_.words(page);
     if (words.is_absent()) {
       fill(heap->memory_.page(page), heap->memory_.twin(page), content);
@@ -54,13 +57,16 @@ struct Heap::Fetch {
 
 namespace {
 
-struct Homes {
-  std::size_t nodes = 0;
+struct HomesQuestion {
+  std::size_t node = 0, nodes = 0;
+  HomesBody asked;
   bool done = false, refused = false;
   HomesReply reply;
 
+  ByteView body() const { return base::bytes_of(asked); }
+  std::size_t reply_bytes() const { return 0; }
   static void answered(void* context, const progress::Reply& reply) {
-    auto& self = *static_cast<Homes*>(context);
+    auto& self = *static_cast<HomesQuestion*>(context);
     self.done = true;
     self.refused = reply.code != progress::ReplyCode::answer || reply.body.size() != sizeof(HomesReply);
     self.reply = reply.body_as<HomesReply>();
@@ -80,15 +86,16 @@ Status Heap::find_home(std::size_t page) {
   }
   const std::size_t keeper = directory_.keeper(page);
   const std::uint32_t now = era();
-  auto homes = std::make_unique<Homes>();
+  auto homes = std::make_unique<HomesQuestion>();
   homes->nodes = memory_.node_count();
   if (keeper == me_) {
     homes->reply = directory_.look(page, me_);
   } else {
-    const HomesBody body{static_cast<std::uint32_t>(page), now};
+    homes->node = keeper;
+    homes->asked = {static_cast<std::uint32_t>(page), now};
     counts_.home_questions.add(1);
     const Stopwatch watch(core_.host, counts_.lookup);
-    GRAPNEL_TRY(ask(keeper, Call::homes, base::bytes_of(body), 0, homes));
+    GRAPNEL_TRY(ask(*core_.client, handler(Call::homes), homes));
   }
   const bool is_sensible = !parts_.moves || (static_cast<std::int32_t>(homes->reply.era - now) >= 0 &&
                                              static_cast<std::int32_t>(homes->reply.era - era()) <= 1);
@@ -121,6 +128,7 @@ Status Heap::fetch(std::size_t page) {
   Status fetched;
   bool here = true;
   const std::uint32_t home = words.home.load(std::memory_order_acquire);
+  GRAPNEL_ASSERT(home != 0, "page {} is fetched from no home", page);
   if (!words.is_valid() && home != my_home()) {
     const std::vector<std::size_t> pages = pages_to_fetch(page);
     const auto got = fetch_from(home - 1, pages, now, FetchReason::miss);
@@ -183,24 +191,22 @@ Result<bool> Heap::fetch_from(std::size_t node, const std::vector<std::size_t>& 
     if (i % kMostFetched == 0) {
       fetches.push_back(std::make_unique<Fetch>());
       fetches.back()->heap = this;
-      fetches.back()->body = {era, reason == FetchReason::move ? 1U : 0U, 0, {}};
+      fetches.back()->node = node;
+      fetches.back()->asked = {era, reason == FetchReason::move ? 1U : 0U, 0, {}};
     }
     Fetch& fetch = *fetches.back();
-    fetch.body.pages[fetch.body.count] = static_cast<std::uint32_t>(pages[i]);
+    fetch.asked.pages[fetch.asked.count] = static_cast<std::uint32_t>(pages[i]);
     // acquire: of a notice that is counted here, the home has all that it is about.
-    fetch.wanted[fetch.body.count++] = memory_.words(pages[i]).wanted.load(std::memory_order_acquire);
+    fetch.wanted[fetch.asked.count++] = memory_.words(pages[i]).wanted.load(std::memory_order_acquire);
   }
   counts_.fetches.add(fetches.size());
   counts_.fetched_pages.add(pages.size());
   if (report_ != nullptr) report_->add_fetch(pages);
   const Stopwatch watch(core_.host, counts_.fetch);
-  const Status waited = ask_all(node, Call::fetch, fetches, [](const Fetch& fetch) {
-    return Asked{base::bytes_of(fetch.body), fetch.body.count * os::kPageBytes};
-  });
-  GRAPNEL_TRY(waited);
+  GRAPNEL_TRY(ask_all(*core_.client, handler(Call::fetch), fetches));
   bool here = true;
   for (const auto& fetch : fetches) {
-    if (fetch->refused) disbelieve(fmt::format("node {} does not answer with page {}", node, fetch->body.pages[0]));
+    if (fetch->refused) disbelieve(fmt::format("node {} does not answer with page {}", node, fetch->asked.pages[0]));
     here = here && !fetch->moved;
   }
   return here;

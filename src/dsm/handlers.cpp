@@ -19,12 +19,7 @@ using progress::Request;
 Outcome answer_notices(const NodeLog& log, Request& request) {
   const auto body = request.body_as<NoticesBody>();
   const NodeLog::Answer answer = log.notices_since(body.since, body.from_page, kMostRunsTold);
-  auto runs = std::make_unique<Bytes>(answer.runs.size() * sizeof(PageRun));
-  for (std::size_t i = 0; i < answer.runs.size(); ++i) {
-    const PageRun run{static_cast<std::uint32_t>(answer.runs[i].first),
-                      static_cast<std::uint32_t>(answer.runs[i].count)};
-    std::memcpy(runs->data() + i * sizeof run, &run, sizeof run);
-  }
+  auto runs = std::make_unique<Bytes>(encode_runs(answer.runs));
   const NoticesReply reply{answer.latest, answer.next_page};
   answer_with(request, base::bytes_of(reply), std::move(runs));
   return Outcome::done;

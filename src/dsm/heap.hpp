@@ -147,12 +147,6 @@ class Heap {
 
   // fetch.cpp
   struct Fetch;
-  // ask.hpp
-  struct Asked;
-  template <typename State>
-  Status ask(std::size_t node, Call call, ByteView body, std::size_t reply_bytes, std::unique_ptr<State>& state);
-  template <typename State, typename Describe>
-  Status ask_all(std::size_t node, Call call, std::vector<std::unique_ptr<State>>& states, Describe describe);
   Status find_home(std::size_t page);
   Status fetch(std::size_t page);
   Status wait_for_step(std::uint32_t era);

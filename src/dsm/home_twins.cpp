@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dsm/home_twins.hpp"
 
+#include "base/check.hpp"
 #include "dsm/diff.hpp"
 
 namespace grapnel::dsm {
@@ -20,6 +21,7 @@ Result<bool> HomeTwins::try_apply(std::size_t page, ByteView diff) {
   PageWords& words = memory_.words(page);
   GRAPNEL_ASSIGN_OR_RETURN(const bool used, memory_.try_use_twin(page));
   if (!used || !words.try_take()) return false;
+  GRAPNEL_ASSERT(memory_.is_used(page), "a diff is applied to page {}, which has no memory", page);
   apply_diff(memory_.page(page), diff);
   apply_diff(memory_.twin(page), diff);
   words.give_back(host_);

@@ -16,12 +16,13 @@
 
 #include "base/check.hpp"
 #include "base/codec.hpp"
+#include "dsm/ask.hpp"
 #include "dsm/diff.hpp"
 #include "dsm/planted.hpp"
 
 namespace grapnel::dsm {
 
-// To one writer. On the heap and not the stack: where the wait fails, a late answer still finds it.
+// To one writer.
 struct Lrc::Question {
   std::size_t node = 0;
   RecordsBody asked, left;             ///< all wishes; those that are not answered yet
@@ -113,6 +114,8 @@ Status Lrc::name(const std::vector<std::size_t>& pages, std::uint64_t interval) 
   for (const std::size_t page : pages) {
     GRAPNEL_ASSIGN_OR_RETURN(const Held held, Held::take(*this, page));
     PageHistory& history = records_.history(page);
+    GRAPNEL_ASSERT(history.last.load() < interval, "interval {} names page {} after interval {}", interval, page,
+                   history.last.load());
     if (history.first.load(std::memory_order_relaxed) == 0) history.first.store(interval, std::memory_order_relaxed);
     history.last.store(interval, std::memory_order_relaxed);
   }
@@ -147,16 +150,12 @@ Status Lrc::make_valid(std::size_t page) {
 }
 
 Status Lrc::fetch(const std::vector<std::size_t>& pages) {
-  auto fetch = std::make_unique<Fetch>();
-  GRAPNEL_TRY(find_missing(*fetch, pages));
-  const Status asked = ask_writers(*fetch);
-  if (!asked.ok()) {
-    static_cast<void>(fetch.release());
-    return asked;
-  }
-  for (const Missing& missing : fetch->pages) {
-    if (!fetch->is_dropped(missing.page)) {
-      GRAPNEL_TRY(merge_records(*fetch, missing));
+  Fetch fetch;
+  GRAPNEL_TRY(find_missing(fetch, pages));
+  GRAPNEL_TRY(ask_writers(fetch));
+  for (const Missing& missing : fetch.pages) {
+    if (!fetch.is_dropped(missing.page)) {
+      GRAPNEL_TRY(merge_records(fetch, missing));
     } else if (missing.page == pages[0]) {
       GRAPNEL_TRY(fetch_whole(missing.page));
     }
@@ -190,41 +189,17 @@ Status Lrc::find_missing(Fetch& fetch, const std::vector<std::size_t>& pages) {
   return {};
 }
 
-// Sends the questions that are not done, and waits for their answers.
-template <typename State>
-Status Lrc::ask_all(Call call, const std::vector<std::unique_ptr<State>>& states) {
-  const progress::Client::Guard guard(*core_.client);
-  for (const auto& state : states) {
-    if (state->done) continue;
-    progress::OutgoingRequest order;
-    order.handler = heap_.handler(call);
-    order.body = state->body();
-    order.reply_bytes = state->reply_bytes();
-    order.on_reply = {State::answered, state.get()};
-    counts_.fetches.add(1);
-    GRAPNEL_TRY(core_.client->send(NodeId{static_cast<int>(state->node)}, order).status());
-  }
-  const auto all_done = [&] {
-    return std::all_of(states.begin(), states.end(), [](const auto& one) { return one->done; });
-  };
-  return core_.client->wait_until(all_done, progress::Waiting::kForever, [&] {
-    return progress::WaitSubject{progress::WaitKind::answer, "access to the shared heap", {states.front()->node}};
-  });
-}
-
 Status Lrc::ask_writers(Fetch& fetch) {
   for (const auto& question : fetch.questions) question->left = question->asked;
-  for (bool more = !fetch.questions.empty(); more;) {
-    GRAPNEL_TRY(ask_all(Call::records, fetch.questions));
-    more = false;
+  while (open_among(fetch.questions) > 0) {
+    counts_.fetches.add(open_among(fetch.questions));
+    GRAPNEL_TRY(ask_all(*core_.client, heap_.handler(Call::records), fetch.questions));
     for (const auto& question : fetch.questions) {
       if (question->refused) {
         heap_.disbelieve(fmt::format("node {} does not answer with what it wrote to page {}", question->node,
                                      question->asked.wishes[0].page));
       }
-      if (question->left.count == 0) continue;
-      question->done = false;
-      more = true;
+      question->done = question->left.count == 0;
     }
   }
   return {};
@@ -257,6 +232,7 @@ Status Lrc::merge_records(const Fetch& fetch, const Missing& missing) {
       }
     }
   }
+  GRAPNEL_ASSERT(memory_.words(page).busy.is_taken(), "page {} gets records and is not taken", page);
   std::sort(records.begin(), records.end(), is_before);
   if (planted(Bug::records_in_any_order)) std::reverse(records.begin(), records.end());
   {
@@ -307,15 +283,12 @@ struct Lrc::Whole {
 Status Lrc::fetch_whole(std::size_t page) {
   const std::size_t nodes = memory_.node_count(), keeper = keeper_of(page, nodes);
   if (keeper == heap_.me_) heap_.disbelieve(fmt::format("records of page {}, which is kept here, are gone", page));
-  std::vector<std::unique_ptr<Whole>> one(1);
-  Whole* const whole = (one[0] = std::make_unique<Whole>()).get();
+  auto whole = std::make_unique<Whole>();
   whole->node = keeper;
   whole->nodes = nodes;
   whole->asked.page = page;
-  if (const Status asked = ask_all(Call::whole, one); !asked.ok()) {
-    static_cast<void>(one[0].release());
-    return asked;
-  }
+  counts_.fetches.add(1);
+  GRAPNEL_TRY(ask(*core_.client, heap_.handler(Call::whole), whole));
   counts_.fetched_pages.add(1);
   if (whole->refused) heap_.disbelieve(fmt::format("node {} does not answer with page {}, its own", keeper, page));
   GRAPNEL_ASSIGN_OR_RETURN(const Held held, Held::take(*this, page));

@@ -65,8 +65,6 @@ class Lrc final : public Protocol {
   struct Missing;
   Status fetch(const std::vector<std::size_t>& pages);
   Status find_missing(Fetch& fetch, const std::vector<std::size_t>& pages);
-  template <typename State>
-  Status ask_all(Call call, const std::vector<std::unique_ptr<State>>& states);
   Status ask_writers(Fetch& fetch);
   Status merge_records(const Fetch& fetch, const Missing& missing);
   Status fetch_whole(std::size_t page);
@@ -76,8 +74,8 @@ class Lrc final : public Protocol {
   Status name_to_keepers();
   Status complete_what_is_kept();
   Status drop_records();
-  struct Telling;
-  Status tell_keepers(const std::vector<std::vector<std::size_t>>& by_keeper);
+  struct KeepRequests;
+  Status send_to_keepers(const std::vector<std::vector<std::size_t>>& by_keeper);
 
   Heap& heap_;
   core::Core& core_;

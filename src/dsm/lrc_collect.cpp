@@ -11,8 +11,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "base/codec.hpp"
 #include "dsm/lrc.hpp"
 #include "dsm/node_turn.hpp"
@@ -44,59 +42,59 @@ Status Lrc::name_to_keepers() {
     if (history.newest.load(std::memory_order_relaxed) == 0 && !history.copy.is_taken()) continue;
     GRAPNEL_ASSIGN_OR_RETURN(const Held held, Held::take(*this, page));
     if (history.newest.load(std::memory_order_relaxed) == 0) continue;
-    history.collect.fetch_or(Records::kTold, std::memory_order_relaxed);
+    history.collect.fetch_or(Records::kSentToKeeper, std::memory_order_relaxed);
     by_keeper[keeper_of(page, memory_.node_count())].push_back(page);
   }
   for (const std::size_t page : by_keeper[heap_.me_]) {
     records_.history(page).collect.fetch_or(Records::kKept, std::memory_order_relaxed);
   }
   by_keeper[heap_.me_].clear();
-  return tell_keepers(by_keeper);
+  return send_to_keepers(by_keeper);
 }
 
 // Late acknowledgements still find it where a wait fails.
-struct Lrc::Telling {
+struct Lrc::KeepRequests {
   std::vector<Bytes> runs;
   std::size_t pending = 0;
   std::optional<std::size_t> refused;  ///< by this node
 
   static void answered(void* context, const progress::Reply& reply) {
-    auto& self = *static_cast<Telling*>(context);
+    auto& self = *static_cast<KeepRequests*>(context);
     --self.pending;
     if (reply.code != progress::ReplyCode::answer) self.refused = index(reply.node);
   }
 };
 
-Status Lrc::tell_keepers(const std::vector<std::vector<std::size_t>>& by_keeper) {
-  auto telling = std::make_unique<Telling>();
+Status Lrc::send_to_keepers(const std::vector<std::vector<std::size_t>>& by_keeper) {
+  auto requests = std::make_unique<KeepRequests>();
   std::vector<std::size_t> keepers;
   for (std::size_t node = 0; node < by_keeper.size(); ++node) {
     const std::vector<os::Pages> runs = runs_of(by_keeper[node]);
     for (std::size_t at = 0; at < runs.size(); at += kMostRunsTold) {
       const std::size_t count = std::min(kMostRunsTold, runs.size() - at);
-      Bytes& bytes = telling->runs.emplace_back(count * sizeof(PageRun));
-      for (std::size_t i = 0; i < count; ++i) {
-        const os::Pages& pages = runs[at + i];
-        const PageRun run{static_cast<std::uint32_t>(pages.first), static_cast<std::uint32_t>(pages.count)};
-        std::memcpy(bytes.data() + i * sizeof run, &run, sizeof run);
-      }
+      requests->runs.push_back(encode_runs(std::span(runs).subspan(at, count)));
       keepers.push_back(node);
     }
   }
-  Status told;
+  Status sent;
   const progress::Client::Guard guard(*core_.client);
-  for (std::size_t i = 0; i < keepers.size() && told.ok(); ++i) {
-    progress::OutgoingRequest order;
-    order.handler = heap_.handler(Call::keep);
-    order.payload = telling->runs[i];
-    order.on_reply = {Telling::answered, telling.get()};
-    ++telling->pending;
-    told = core_.client->send(NodeId{static_cast<int>(keepers[i])}, order).status();
+  for (std::size_t i = 0; i < keepers.size() && sent.ok(); ++i) {
+    progress::OutgoingRequest request;
+    request.handler = heap_.handler(Call::keep);
+    request.payload = requests->runs[i];
+    request.on_reply = {KeepRequests::answered, requests.get()};
+    ++requests->pending;
+    sent = core_.client->send(NodeId{static_cast<int>(keepers[i])}, request).status();
   }
-  if (told.ok()) told = core_.client->wait_until([&] { return telling->pending == 0; });
-  if (telling->refused) heap_.disbelieve(fmt::format("node {} does not keep pages", *telling->refused));
-  if (!told.ok()) static_cast<void>(telling.release());
-  return told;
+  if (sent.ok())
+    sent = core_.client->wait_until(
+        [&] { return requests->pending == 0; }, progress::Waiting::kForever,
+        [&] {
+          return progress::WaitSubject{progress::WaitKind::answer, "barrier of the shared heap", {keepers.front()}};
+        });
+  if (requests->refused) heap_.disbelieve(fmt::format("node {} does not keep pages", *requests->refused));
+  if (!sent.ok()) static_cast<void>(requests.release());
+  return sent;
 }
 
 Status Lrc::complete_what_is_kept() {
@@ -112,8 +110,8 @@ Status Lrc::complete_what_is_kept() {
 Status Lrc::drop_records() {
   for (std::size_t page = 0; page < memory_.page_count(); ++page) {
     PageHistory& history = records_.history(page);
-    if ((history.collect.load(std::memory_order_relaxed) & Records::kTold) == 0) continue;
-    history.collect.fetch_and(~Records::kTold, std::memory_order_relaxed);
+    if ((history.collect.load(std::memory_order_relaxed) & Records::kSentToKeeper) == 0) continue;
+    history.collect.fetch_and(~Records::kSentToKeeper, std::memory_order_relaxed);
     GRAPNEL_ASSIGN_OR_RETURN(const Held held, Held::take(*this, page));
     records_.drop(page);
   }

@@ -24,8 +24,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
 
 #include "grapnel/types.hpp"
+#include "os/page_trap.hpp"
 #include "progress/message.hpp"
 
 namespace grapnel::dsm {
@@ -65,6 +68,14 @@ struct NoticesReply {
 struct PageRun {
   std::uint32_t first = 0, count = 0;
 };
+inline Bytes encode_runs(std::span<const os::Pages> runs) {
+  Bytes bytes(runs.size() * sizeof(PageRun));
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const PageRun run{static_cast<std::uint32_t>(runs[i].first), static_cast<std::uint32_t>(runs[i].count)};
+    std::memcpy(bytes.data() + i * sizeof run, &run, sizeof run);
+  }
+  return bytes;
+}
 inline constexpr std::size_t kMostRunsTold = 4096;
 
 /// Where the page has no home yet, it becomes the asker's. No page beside it does: the next one may be another node's

@@ -21,6 +21,7 @@
 namespace grapnel::dsm {
 
 bool Writers::add(std::uint32_t era_of_write, std::size_t node) {
+  GRAPNEL_ASSERT(node + 1 < kSeveral, "node {} has no name among writers", node);
   const auto name = static_cast<std::uint8_t>(node + 1);
   if (newest != kNone && static_cast<std::int32_t>(era_of_write - era) <= 0) {
     if (newest != name) newest = kSeveral;
@@ -139,6 +140,7 @@ void Heap::move_home(std::size_t page, const Move& move, std::uint32_t era) {
     words.writers.store(Writers{era, 0, 0, 0, Writers::kLeft}.packed(), std::memory_order_relaxed);
     words.have.store(0, std::memory_order_relaxed);
   } else if (move.to == me_) {
+    GRAPNEL_ASSERT(words.is_valid() || planted(Bug::moved_while_stale), "page {} comes here and is not valid", page);
     words.writers.store(Writers{era, 0, 0, 0, Writers::kCame}.packed(), std::memory_order_relaxed);
     const std::uint64_t serves = memory_.node().serves.fetch_add(1, std::memory_order_relaxed) + 1;
     if (!planted(Bug::moved_unserved)) words.served.store(serves, std::memory_order_relaxed);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "base/check.hpp"
 #include "core/core.hpp"
 
 namespace grapnel::dsm {
@@ -20,6 +21,7 @@ Status once_per_node(core::Core& core, os::Word& begun, os::Word& done, std::uin
     core.host.wake(done);
     return {};
   }
+  GRAPNEL_ASSERT(seen == before + 1, "step {} has begun before a rank of the node came to step {}", seen, before + 1);
   return core.waiting.on_word(
       done, [&](std::uint32_t now) { return static_cast<std::int32_t>(now - before) > 0; }, progress::Waiting::kForever,
       progress::Waiting::kLongestSleep_ns,

@@ -15,7 +15,6 @@ namespace grapnel::dsm {
 struct PageLock {
   os::Word word;  ///< 0: free, 1: taken, 2: taken, and ranks sleep
 
-  std::uint32_t load() const { return word.load(); }
   bool is_taken() const { return word.load(std::memory_order_acquire) != 0; }
   bool try_take() {
     std::uint32_t free = 0;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/check.hpp"
 #include "os/page_trap.hpp"
 
 namespace grapnel::dsm {
@@ -18,6 +19,7 @@ class PageSet {
 
   bool has(std::size_t page) const { return (words_[page / 64] & bit(page)) != 0; }
   void add(std::size_t page) {
+    GRAPNEL_ASSERT(page / 64 < words_.size(), "page {} is added to a set of {} at most", page, words_.size() * 64);
     words_[page / 64] |= bit(page);
     used_[page / 64 / 64] |= bit(page / 64);
   }

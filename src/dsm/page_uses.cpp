@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/check.hpp"
 #include "dsm/diff.hpp"
 
 namespace grapnel::dsm {
@@ -25,6 +26,7 @@ WordSet words_of_diff(ByteView diff) {
 }
 
 PageUses::PageUses(std::size_t most) : most_(most) {
+  GRAPNEL_ASSERT(std::has_single_bit(most), "room for {} uses is no power of two", most);
   uses_.reserve(most_);
   places_.resize(2 * most_);
 }
@@ -76,7 +78,9 @@ void PageUses::lengthen_slices() {
   std::swap(before, uses_);
   std::fill(places_.begin(), places_.end(), 0);
   for (const PageUse& one : before) {
-    PageUse& use = *find(one.page, one.slice / 2);
+    PageUse* const found = find(one.page, one.slice / 2);
+    GRAPNEL_ASSERT(found != nullptr, "{} uses become more when slices become longer", before.size());
+    PageUse& use = *found;
     use.fetches += one.fetches;
     use.writes += one.writes;
     use.words |= one.words;

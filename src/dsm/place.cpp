@@ -42,12 +42,12 @@ Result<Directory::Placed> Heap::place_run(os::Pages pages, std::size_t node) {
   if (keeper == me_) return directory_.place(pages, node);
   const PlaceBody body{static_cast<std::uint32_t>(pages.first), static_cast<std::uint32_t>(pages.count),
                        static_cast<std::uint32_t>(node)};
-  progress::OutgoingRequest order;
-  order.handler = handler(Call::place);
-  order.body = base::bytes_of(body);
+  progress::OutgoingRequest request;
+  request.handler = handler(Call::place);
+  request.body = base::bytes_of(body);
   counts_.home_questions.add(1);
   const progress::Client::Guard guard(*core_.client);
-  GRAPNEL_ASSIGN_OR_RETURN(const auto answer, core_.client->ask(NodeId{static_cast<int>(keeper)}, order));
+  GRAPNEL_ASSIGN_OR_RETURN(const auto answer, core_.client->ask(NodeId{static_cast<int>(keeper)}, request));
   const Directory::Placed placed{static_cast<std::uint32_t>(answer.value >> 32),
                                  static_cast<std::uint32_t>(answer.value)};
   if (answer.code != progress::ReplyCode::answer || placed.others > pages.count ||

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/check.hpp"
 #include "base/units.hpp"
 #include "dsm/diff.hpp"
 #include "dsm/layout.hpp"
@@ -52,6 +53,7 @@ Status RecordMemory::free(core::Core& core) const {
 Result<bool> Records::make(std::size_t page, bool waits) {
   PageHistory& history = memory_.history(page);
   const std::uint64_t first = history.first.load(std::memory_order_relaxed);
+  GRAPNEL_ASSERT(history.copy.is_taken(), "a record of page {} is made and its `copy` is not held", page);
   if (first == 0) return true;
   // The twin changes only when there is a place for the record.
   alignas(kLineBytes) std::array<std::byte, os::kPageBytes> twin;
@@ -79,6 +81,7 @@ Result<bool> Records::make(std::size_t page, bool waits) {
 
 // Places begin at 1. No record lies in two extents.
 Result<std::optional<std::uint64_t>> Records::place(std::size_t bytes, bool waits) {
+  GRAPNEL_ASSERT(bytes <= SparseMemory::kExtentBytes, "a record of {} bytes fits into no extent", bytes);
   std::atomic<std::uint64_t>& used = memory_.words().used;
   for (std::uint64_t before = used.load(std::memory_order_relaxed);;) {
     const std::uint64_t begin = (before & kSecondHalf) != 0 ? memory_.limit() : 0;
@@ -106,6 +109,7 @@ Result<std::optional<std::uint64_t>> Records::place(std::size_t bytes, bool wait
 
 std::uint64_t Records::append(std::size_t page, std::uint64_t since, std::uint64_t until, Bytes& out,
                               std::size_t most) const {
+  GRAPNEL_ASSERT(history(page).copy.is_taken(), "records of page {} are read and its `copy` is not held", page);
   for (std::uint64_t next = history(page).newest.load(std::memory_order_relaxed); next != 0;) {
     Entry entry;
     std::memcpy(&entry, at(next), sizeof entry);
@@ -128,6 +132,7 @@ void Records::change_halves() {
 
 void Records::drop(std::size_t page) {
   PageHistory& history = memory_.history(page);
+  GRAPNEL_ASSERT(history.copy.is_taken(), "records of page {} are dropped and its `copy` is not held", page);
   history.dropped.store(history.made.load(std::memory_order_relaxed), std::memory_order_relaxed);
   history.newest.store(0, std::memory_order_relaxed);
 }

@@ -35,7 +35,7 @@ namespace grapnel::dsm {
 
 struct PageHistory {
   PageLock copy;
-  std::atomic<std::uint32_t> collect;  ///< bits: kTold, kKept
+  std::atomic<std::uint32_t> collect;  ///< bits: kSentToKeeper, kKept
   // Own intervals that name the page: the first one in no record yet (0: none), and the last.
   std::atomic<std::uint64_t> first, last;
   // Own records: the last interval of the newest ever made, of the newest that was dropped; and where the newest lies
@@ -82,8 +82,8 @@ class Records {
   Records(core::Core& core, const HeapMemory& heap, const RecordMemory& memory)
       : core_(core), heap_(heap), memory_(memory) {}
 
-  static constexpr std::uint32_t kTold = 1;  ///< its keeper knows that there are records here
-  static constexpr std::uint32_t kKept = 2;  ///< a node has records of it, and this node keeps it
+  static constexpr std::uint32_t kSentToKeeper = 1;  ///< its keeper knows that there are records here
+  static constexpr std::uint32_t kKept = 2;          ///< a node has records of it, and this node keeps it
 
   RecordMemory& memory() { return memory_; }
   PageHistory& history(std::size_t page) const { return memory_.history(page); }

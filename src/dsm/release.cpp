@@ -5,7 +5,7 @@
 //   3. cached ones, with hlrc: diffs to their homes, by home, and each home's acknowledgement
 //   4. an interval that names the cached ones, and home pages of which another node has a copy
 //
-// `busy` of each flushed page is held over the whole round trip, in ascending order, so no two flushes wait for each
+// `busy` of each flushed page is held over the whole round trip, in ascending request, so no two flushes wait for each
 // other; a rank that fetches waits for one at most and only tries others.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
@@ -36,6 +36,7 @@ struct Heap::Flush {
   std::vector<Home> homes;                   ///< by node
   std::vector<std::unique_ptr<Bytes>> left;  ///< under way; they stay until the homes have answered
   std::size_t pending = 0;                   ///< acknowledgements
+  std::size_t asked = 0;                     ///< the last home that was asked for one
   std::size_t acknowledged = 0;
   std::optional<std::size_t> refused;  ///< by this node
 
@@ -143,7 +144,11 @@ Status Heap::flush(const std::vector<std::size_t>& cached, Taken& taken) {
   if (waits) {
     const Stopwatch waiting(core_.host, counts_.acknowledgement);
     const progress::Client::Guard guard(*core_.client);
-    flushed = core_.client->wait_until([&] { return flush->pending == 0; });
+    flushed = core_.client->wait_until(
+        [&] { return flush->pending == 0; }, progress::Waiting::kForever,
+        [&] {
+          return progress::WaitSubject{progress::WaitKind::answer, "release of the shared heap", {flush->asked}};
+        });
   }
   counts_.acknowledgements.add(flush->acknowledged);
   if (flush->refused) disbelieve(fmt::format("node {} does not take the diffs of its pages", *flush->refused));
@@ -181,20 +186,21 @@ Status Heap::add_diff(Flush& flush, std::size_t page) {
   return {};
 }
 
-// The last message of a home asks for its acknowledgement: a home takes them in order, so all are applied then.
+// The last message of a home asks for its acknowledgement: a home takes them in request, so all are applied then.
 Status Heap::send_diffs(Flush& flush, std::size_t home, bool is_last) {
   flush.left.push_back(std::make_unique<Bytes>(std::exchange(flush.homes[home].message, {})));
-  progress::OutgoingRequest order;
-  order.handler = handler(Call::diffs);
-  order.body = base::bytes_of(flush.body);
-  order.payload = *flush.left.back();
+  progress::OutgoingRequest request;
+  request.handler = handler(Call::diffs);
+  request.body = base::bytes_of(flush.body);
+  request.payload = *flush.left.back();
   if (is_last) {
-    order.on_reply = {Flush::answered, &flush.homes[home]};
+    request.on_reply = {Flush::answered, &flush.homes[home]};
     ++flush.pending;
+    flush.asked = home;
   }
   counts_.diff_messages.add(1);
   const progress::Client::Guard guard(*core_.client);
-  return core_.client->send(NodeId{static_cast<int>(home)}, order).status();
+  return core_.client->send(NodeId{static_cast<int>(home)}, request).status();
 }
 
 }  // namespace grapnel::dsm

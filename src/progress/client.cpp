@@ -126,6 +126,7 @@ Result<transport::Sent> Client::send(NodeId node, const OutgoingRequest& request
 
 // What was counted will never be answered: its waiter ends with this instead of waiting for ever.
 Status Client::fail_over_send(const Peer& peer, const Status& why) {
+  GRAPNEL_ASSERT(!why.ok(), "a send to endpoint {} failed without a reason", static_cast<int>(peer.endpoint));
   if (!failure_.ok()) return failure_;
   if (why.code() == Code::peer_dead) on_endpoint_failure(peer.endpoint, why);  // which names node and rank
   if (failure_.ok()) failure_ = why;
