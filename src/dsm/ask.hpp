@@ -1,8 +1,8 @@
 // Requests whose answers a rank waits for.
 //
-// A question has `node`, `done`, `body()`, `reply_bytes()` (what its answer brings at most), and a static `answered` that
-// takes the answer and sets `done`. It lies on the heap and not the stack: where the wait fails, a late answer still
-// finds it.
+// A question has `node`, `done`, `body()`, `reply_bytes()` (what its answer brings at most), and a static `answered`
+// that takes the answer and sets `done`. It lies on the heap and not the stack: where the wait fails, a late answer
+// still finds it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
