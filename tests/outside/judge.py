@@ -10,6 +10,8 @@ converges; and the failure that the line before has announced ("should fail").
 
 import re
 
+from jobs import EXIT_CODE, NONZERO_EXIT, NORMAL
+
 FAIL_PATTERNS = (
     r"\bfail(?:s|ed|ing|ures?)?\b",
     r"\berrors?\b",
@@ -166,16 +168,20 @@ class Hearing:
         else:
             self._series[shape] = Series(self._lines, line, size)
 
-    def verdict(self, exit_code):
-        """Answers passed or failed, and why."""
+    def verdict(self, exit_code, result=NORMAL):
+        """Answers passed or failed, and why. `result`: what makes it good, from its row in a list."""
         failure = self.first_failure
         said = f"; it printed: {failure}" if failure is not None else ""
-        if exit_code != 0:
+        if result == EXIT_CODE:
+            return (PASSED, "") if exit_code == 0 else (FAILED, f"{text_of_exit(exit_code)}{said}")
+        if result == NORMAL and exit_code != 0:
             return FAILED, f"{text_of_exit(exit_code)}{said}"
-        if failure is not None:
+        if result != NORMAL and exit_code == 0:
+            return FAILED, f"exit code 0, where another one is expected{said}"
+        if result == NORMAL and failure is not None:
             return FAILED, f"exit code 0, but it printed: {failure}"
-        if self.judge.must_print and not self.printed_pass:
-            return FAILED, f"exit code 0, but it printed nothing that matches '{self.judge.must_print.pattern}'"
+        if result != NONZERO_EXIT and self.judge.must_print and not self.printed_pass:
+            return FAILED, f"exit code {exit_code}, but it printed nothing that matches '{self.judge.must_print.pattern}'"
         return PASSED, ""
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "lab"), str(HERE.parent / "harness")]
 
+import jobs  # noqa: E402
 import laboratory  # noqa: E402
 import programs  # noqa: E402
 import skips  # noqa: E402
@@ -159,6 +160,46 @@ class Judgement(unittest.TestCase):
         self.assertFalse(Judge(use_defaults=False).tells_failure("error"))
 
 
+class Lists(unittest.TestCase):
+    def read(self, text, **how):
+        with tempfile.NamedTemporaryFile("w", suffix=".list") as file:
+            file.write(text)
+            file.flush()
+            return jobs.read_list(file.name, Path("/suite"), 2, 60, **how)
+
+    def test_rows(self):
+        rows = self.read("# a suite\nput 4\n\nget 3 arg=-n arg=5 env=A=b=c timeLimit=300 # slow\nlock\n"
+                         "bad 2 resultTest=TestErrFatal xfail=ticket7 mem=3\ndeep/x arg=1\n")
+        self.assertEqual([(row.name, row.ranks, row.words, row.timeout_s) for row in rows],
+                         [("put", 4, [], 60), ("get", 3, ["-n", "5"], 300), ("lock", 2, [], 60), ("bad", 2, [], 60),
+                          ("deep/x", 2, ["1"], 60)])
+        self.assertEqual(rows[1].env, {"A": "b=c"})
+        self.assertEqual((rows[3].result, rows[3].expected_failure), (jobs.NONZERO_EXIT, "ticket7"))
+        self.assertEqual(rows[4].program, Path("/suite/deep/x"))
+        self.assertEqual(len(self.read("a 1\nb 1\n", only=["a"])), 1)
+
+    def test_rows_that_cannot_be_read_are_named(self):
+        for row, words in (("a 0", "'0' is not a number"), ("a two", "'two' is not a number"),
+                           ("a 2 speed=3", "key 'speed' is not known"), ("a 2 env=X", "no NAME=VALUE"),
+                           ("a 2 resultTest=Maybe", "resultTest=Maybe"), ("a 2 more", "no KEY=VALUE")):
+            with self.assertRaisesRegex(jobs.ListError, rf"line 2: .*{words}"):
+                self.read("ok 1\n" + row)
+
+    def test_what_a_row_may_expect(self):
+        def heard(text, code, result):
+            hearing = Hearing(Judge(must_print="No Errors"), [])
+            hearing.take(text)
+            hearing.finish()
+            return hearing.verdict(code, result)[0]
+
+        self.assertEqual(heard(b"fatal error\n", 1, jobs.NONZERO_EXIT), PASSED)
+        self.assertEqual(heard(b"No Errors\n", 0, jobs.NONZERO_EXIT), FAILED)
+        self.assertEqual(heard(b"No Errors\n", 1, jobs.NONZERO_EXIT_AND_PATTERN), PASSED)
+        self.assertEqual(heard(b"\n", 1, jobs.NONZERO_EXIT_AND_PATTERN), FAILED)
+        self.assertEqual(heard(b"error 3\n", 0, jobs.EXIT_CODE), PASSED)
+        self.assertEqual(heard(b"", 1, jobs.EXIT_CODE), FAILED)
+
+
 class Folder(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="outside-test-")
@@ -247,6 +288,23 @@ class Running(Folder):
         self.assertEqual(code, 0, out)
         self.assertEqual(rows["deep/show"]["tail"], 2 * ["nodes=2 more=x y words=1 2 3"])
 
+    def test_a_list_names_ranks_and_words(self):
+        self.write("show", '#!/bin/sh\necho "words=$* more=$MORE"\n')
+        self.write("not_listed", "#!/bin/sh\nexit 1\n")
+        rows = self.write("rows", "show 3 arg=1 arg=2\nshow 1 env=MORE=y\nabsent 2\n", executable=False)
+        done, report = self.run_all("--testlist", rows)
+        first, second, absent = report["programs"]
+        self.assertEqual(first["tail"], 3 * ["words=1 2 more="])
+        self.assertEqual((second["ranks"], second["tail"]), (1, ["words= more=y"]))
+        self.assertEqual((absent["verdict"], absent["reason"]), ("failed", "there is no such program"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("2 passed, 1 failed, 0 slow", done.stdout)
+
+    def test_a_library_that_yields_is_preloaded_behind_the_given_one(self):
+        self.write("show", '#!/bin/sh\necho "$LD_PRELOAD"\n')
+        _, rows, _, _ = self.rows("--yield", "--env", "LD_PRELOAD=libm.so.6")
+        self.assertRegex(rows["show"]["tail"][0], r"^libm\.so\.6:/.*/libyield\.so$")
+
     def test_much_output_is_taken_and_only_its_end_kept(self):
         self.write("loud", "#!/bin/sh\nseq 1 200000\n")
         code, rows, _, _ = self.rows()
@@ -294,7 +352,8 @@ class Running(Folder):
 
     def test_mistakes_are_errors_of_the_caller(self):
         for words in (["--only", "nothing"], ["-n", "0"], ["--fail-pattern", "("], ["--env", "x"], ["--timeout", "0"],
-                      ["--timeout", "nan"], ["--timeout", "inf"], ["--mpi", "none", "--nodes", "3"]):
+                      ["--timeout", "nan"], ["--timeout", "inf"], ["--testlist", "absent"], ["--testlist", __file__],
+                      ["--mpi", "none", "--nodes", "3"]):
             self.assertEqual(self.run_all(*words)[0].returncode, 2, words)
 
     def test_nothing_runs_when_the_report_could_not_be_written(self):
