@@ -61,7 +61,7 @@ class Report:
             nodes = {}
             for use in page["uses"]:
                 column = use["era"] // self.content["eras_per_slice"] * columns // self.slices
-                transfers[row][column] += use["fetches"] + (use["writes"] if use["node"] != page["home"] else 0)
+                transfers[row][column] += use["fetches"] + use["diffs"]
                 if use["writes"]:
                     nodes.setdefault(column, set()).add(use["node"])
             for column, some in nodes.items():

@@ -109,6 +109,33 @@ Lrc::Held::~Held() {
   if (lrc_ != nullptr) lrc_->records_.history(page_).copy.give_back(lrc_->core_.host);
 }
 
+// A release sends nothing. For the report it notes what was written.
+Status Lrc::publish(const std::vector<std::size_t>& pages, Heap::Taken&) {
+  if (heap_.report_ == nullptr) return {};
+  for (const std::size_t page : pages) GRAPNEL_TRY(report_write(page));
+  return {};
+}
+
+// Of a page that concerns no other node yet, nothing is noted: one that no other node's interval names, and of which
+// there was no record.
+Status Lrc::report_write(std::size_t page) {
+  bool is_shared = records_.history(page).made.load(std::memory_order_relaxed) != 0;
+  for (std::size_t node = 0; node < memory_.node_count() && !is_shared; ++node) {
+    is_shared = records_.memory().seen(page, node).load(std::memory_order_relaxed) != 0;
+  }
+  if (!is_shared) return {};
+  alignas(kLineBytes) std::array<std::byte, os::kPageBytes> twin;
+  std::array<std::byte, kMostDiffBytes> diff;
+  std::size_t bytes = 0;
+  {
+    GRAPNEL_ASSIGN_OR_RETURN(const Held held, Held::take(*this, page));
+    std::memcpy(twin.data(), memory_.twin(page), twin.size());
+    bytes = make_diff(memory_.page(page), twin.data(), diff.data());
+  }
+  if (bytes > 0) heap_.report_->add_write(page, ByteView(diff).first(bytes));
+  return {};
+}
+
 // The first interval that no record holds stays the first until a record is made.
 Status Lrc::name(const std::vector<std::size_t>& pages, std::uint64_t interval) {
   for (const std::size_t page : pages) {
@@ -252,7 +279,10 @@ Status Lrc::merge_records(const Fetch& fetch, const Missing& missing) {
     // A record may reach beyond what was asked for.
     for (const Record& record : records) raise(records_.memory().got(page, record.node), record.header.last);
   }
-  if (!missing.untils.empty()) counts_.fetched_pages.add(1);
+  if (!missing.untils.empty()) {
+    counts_.fetched_pages.add(1);
+    if (heap_.report_ != nullptr) heap_.report_->add_records(page, records.size());
+  }
   counts_.diffs.add(records.size());
   for (const Record& record : records) counts_.diff_bytes.add(record.header.bytes);
   memory_.words(page).have.store(missing.wanted + 1, std::memory_order_release);  // pairs with PageWords::is_valid
@@ -290,6 +320,7 @@ Status Lrc::fetch_whole(std::size_t page) {
   counts_.fetches.add(1);
   GRAPNEL_TRY(ask(*core_.client, heap_.handler(Call::whole), whole));
   counts_.fetched_pages.add(1);
+  if (heap_.report_ != nullptr) heap_.report_->add_records(page, 0);
   if (whole->refused) heap_.disbelieve(fmt::format("node {} does not answer with page {}, its own", keeper, page));
   GRAPNEL_ASSIGN_OR_RETURN(const Held held, Held::take(*this, page));
   merge(memory_.page(page), memory_.twin(page), whole->content.data() + nodes * sizeof(std::uint64_t));

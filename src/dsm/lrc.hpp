@@ -34,7 +34,7 @@ class Lrc final : public Protocol {
         records_(heap.core_, heap.memory_, memory) {}
 
   Status make_valid(std::size_t page) override;
-  Status publish(const std::vector<std::size_t>&, Heap::Taken&) override { return {}; }
+  Status publish(const std::vector<std::size_t>& pages, Heap::Taken&) override;
   /// What equals the twin is in a record of an interval that is older than the next one of this node.
   bool is_publishing(std::size_t) const override { return false; }
   Status name(const std::vector<std::size_t>& pages, std::uint64_t interval) override;
@@ -68,6 +68,7 @@ class Lrc final : public Protocol {
   Status ask_writers(Fetch& fetch);
   Status merge_records(const Fetch& fetch, const Missing& missing);
   Status fetch_whole(std::size_t page);
+  Status report_write(std::size_t page);
 
   // lrc_collect.cpp
   Status take_turn(Status (Lrc::*step)());

@@ -44,7 +44,7 @@ PageUse* PageUses::find(std::uint32_t page, std::uint32_t slice) {
     std::uint32_t& place = places_[at % places_.size()];
     if (place == 0) {
       if (uses_.size() == most_) return nullptr;
-      uses_.push_back({page, slice, 0, 0, {}});
+      uses_.push_back({page, slice, 0, 0, 0, {}});
       place = static_cast<std::uint32_t>(uses_.size());
     }
     PageUse& use = uses_[place - 1];
@@ -65,6 +65,11 @@ void PageUses::add_write(std::size_t page, const WordSet& words) {
   use->words |= words;
 }
 
+void PageUses::add_diffs(std::size_t page, std::size_t count) {
+  const base::MutexLock lock(mutex_);
+  if (PageUse* const use = find(page)) use->diffs += static_cast<std::uint32_t>(count);
+}
+
 void PageUses::end_era() {
   const base::MutexLock lock(mutex_);
   ++era_;
@@ -83,6 +88,7 @@ void PageUses::lengthen_slices() {
     PageUse& use = *found;
     use.fetches += one.fetches;
     use.writes += one.writes;
+    use.diffs += one.diffs;
     use.words |= one.words;
   }
 }

@@ -50,6 +50,7 @@ struct PageUse {
   std::uint32_t page = 0, slice = 0;
   std::uint32_t fetches = 0;
   std::uint32_t writes = 0;  ///< releases that found it changed
+  std::uint32_t diffs = 0;   ///< sent to its home; with lrc: records that were fetched
   WordSet words;             ///< that they found
 };
 
@@ -63,6 +64,7 @@ class PageUses {
 
   void add_fetch(std::size_t page);
   void add_write(std::size_t page, const WordSet& words);
+  void add_diffs(std::size_t page, std::size_t count);
   /// At a barrier.
   void end_era();
 

@@ -50,14 +50,10 @@ Report::Report(core::Core& core, const HeapMemory& memory, std::string file, os:
       descriptor_(std::move(descriptor)) {}
 
 Result<std::shared_ptr<Report>> Report::open(core::Core& core, const HeapMemory& memory) {
-  const auto& settings = core.config.get<Settings>();
-  const std::string& file = settings.report;
+  const std::string& file = core.config.get<Settings>().report;
   os::Descriptor descriptor;
   Status made;
-  if (!file.empty() && settings.protocol == ProtocolChoice::lrc) {
-    made = Status(Code::invalid_argument,
-                  "GRAPNEL_DSM_REPORT: there is no report with GRAPNEL_DSM_PROTOCOL=lrc; set it to hlrc");
-  } else if (index(core.launch.rank()) == 0 && !file.empty()) {
+  if (index(core.launch.rank()) == 0 && !file.empty()) {
     auto opened = make_file(file);
     made = opened.status();
     if (made.ok()) descriptor = *std::move(opened);
@@ -69,6 +65,16 @@ Result<std::shared_ptr<Report>> Report::open(core::Core& core, const HeapMemory&
 
 void Report::add_fetch(std::span<const std::size_t> pages) {
   for (const std::size_t page : pages) uses_.add_fetch(page);
+}
+
+void Report::add_diff(std::size_t page, ByteView diff) {
+  uses_.add_write(page, words_of_diff(diff));
+  uses_.add_diffs(page, 1);
+}
+
+void Report::add_records(std::size_t page, std::size_t count) {
+  uses_.add_fetch(page);
+  uses_.add_diffs(page, count);
 }
 
 Status Report::add_home_writes(std::span<const std::size_t> pages) {

@@ -27,11 +27,16 @@ class Report {
   static constexpr std::size_t kMostNameBytes = 64;
 
   /// Collective: null where rank 0 wants none (GRAPNEL_DSM_REPORT). Its file is made here. Errors, the same in all
-  /// ranks: system (it cannot be written), invalid_argument (the protocol is lrc), peer_dead.
+  /// ranks: system (it cannot be written), peer_dead.
   static Result<std::shared_ptr<Report>> open(core::Core& core, const HeapMemory& memory);
 
   void add_fetch(std::span<const std::size_t> pages);
-  void add_diff(std::size_t page, ByteView diff) { uses_.add_write(page, words_of_diff(diff)); }
+  /// A release sends the diff to the page's home.
+  void add_diff(std::size_t page, ByteView diff);
+  /// lrc: a release finds that the page differs by this from what was fetched and sent.
+  void add_write(std::size_t page, ByteView diff) { uses_.add_write(page, words_of_diff(diff)); }
+  /// lrc: the page was fetched as so many records.
+  void add_records(std::size_t page, std::size_t count);
   /// At a release, of home pages that may have been written. Errors: no_memory, peer_dead.
   Status add_home_writes(std::span<const std::size_t> pages);
   void add_block(std::uint64_t offset, std::size_t bytes, std::string_view name, const void* return_address);

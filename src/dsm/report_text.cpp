@@ -53,8 +53,9 @@ std::string uses_of(const Sharing& sharing, const PageSharing& page) {
   std::string text;
   for (const auto& [slice, nodes] : page.slices) {
     for (const auto& [node, use] : nodes) {
-      text += fmt::format(R"({}{{"era":{},"node":{},"fetches":{},"writes":{},"lines":{}}})", text.empty() ? "" : ",",
-                          std::uint64_t{slice} << sharing.shift, node, use.fetches, use.writes, line_runs(use.words));
+      text += fmt::format(R"({}{{"era":{},"node":{},"fetches":{},"writes":{},"diffs":{},"lines":{}}})",
+                          text.empty() ? "" : ",", std::uint64_t{slice} << sharing.shift, node, use.fetches, use.writes,
+                          use.diffs, line_runs(use.words));
     }
   }
   return "[" + text + "]";

@@ -15,12 +15,6 @@ struct Header {
 
 std::string text_of(ByteView bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-void merge_use(NodeUse& into, std::uint64_t fetches, std::uint64_t writes, const WordSet& words) {
-  into.fetches += fetches;
-  into.writes += writes;
-  into.words |= words;
-}
-
 std::optional<NamedBlock> decode_block(base::Decoder& in, std::size_t heap_bytes) {
   NamedBlock block;
   const auto offset = in.get<std::uint64_t>(), bytes = in.get<std::uint64_t>();
@@ -68,18 +62,18 @@ std::optional<RankSharing> decode_sharing(ByteView in, std::size_t pages, std::s
   return one;
 }
 
-std::uint64_t PageSharing::fetches() const {
-  std::uint64_t sum = 0;
-  for (const auto& [slice, nodes] : slices) {
-    for (const auto& [node, use] : nodes) sum += use.fetches;
-  }
-  return sum;
+NodeUse& NodeUse::operator+=(const NodeUse& other) {
+  fetches += other.fetches;
+  writes += other.writes;
+  diffs += other.diffs;
+  words |= other.words;
+  return *this;
 }
 
-std::uint64_t PageSharing::diffs() const {
+std::uint64_t PageSharing::sum_of(std::uint64_t NodeUse::*count) const {
   std::uint64_t sum = 0;
   for (const auto& [slice, nodes] : slices) {
-    for (const auto& [node, use] : nodes) sum += home == node ? 0 : use.writes;
+    for (const auto& [node, use] : nodes) sum += use.*count;
   }
   return sum;
 }
@@ -90,9 +84,7 @@ void Sharing::lengthen_slices(std::uint32_t to) {
   for (auto& [number, page] : pages) {
     const auto before = std::exchange(page.slices, {});
     for (const auto& [slice, by_node] : before) {
-      for (const auto& [node, use] : by_node) {
-        merge_use(page.slices[slice >> by][node], use.fetches, use.writes, use.words);
-      }
+      for (const auto& [node, use] : by_node) page.slices[slice >> by][node] += use;
     }
   }
 }
@@ -108,7 +100,7 @@ void Sharing::add(const RankSharing& one, std::uint32_t node) {
     const PageUse& use = one.noted.uses[i];
     PageSharing& page = pages[use.page];
     if (one.homes[i] != 0) page.home = one.homes[i] - 1;
-    merge_use(page.slices[use.slice >> by][node], use.fetches, use.writes, use.words);
+    page.slices[use.slice >> by][node] += {use.fetches, use.writes, use.diffs, use.words};
   }
   blocks.insert(blocks.end(), one.blocks.begin(), one.blocks.end());
   std::stable_sort(blocks.begin(), blocks.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });

@@ -34,17 +34,21 @@ std::optional<RankSharing> decode_sharing(ByteView in, std::size_t pages, std::s
 
 /// What one node did to a page in one slice.
 struct NodeUse {
-  std::uint64_t fetches = 0, writes = 0;
+  std::uint64_t fetches = 0, writes = 0, diffs = 0;
   WordSet words;
+
+  NodeUse& operator+=(const NodeUse& other);
 };
 
 struct PageSharing {
   std::optional<std::uint32_t> home;                                 ///< node
   std::map<std::uint32_t, std::map<std::uint32_t, NodeUse>> slices;  ///< by slice, then by node
 
-  std::uint64_t fetches() const;
-  /// Releases of other nodes than the home that found it changed: a diff each.
-  std::uint64_t diffs() const;
+  std::uint64_t fetches() const { return sum_of(&NodeUse::fetches); }
+  std::uint64_t diffs() const { return sum_of(&NodeUse::diffs); }
+
+ private:
+  std::uint64_t sum_of(std::uint64_t NodeUse::*count) const;
 };
 
 struct Sharing {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The report of the shared heap names the false sharing that planted_sor has, and none in sor.
+"""The report of the shared heap names the false sharing that planted_sor has, and none in sor; with both protocols.
 
 usage: report_test.py --tool GRAPNEL --planted PLANTED_SOR --sor SOR
 """
@@ -14,11 +14,12 @@ import sys
 import tempfile
 
 
-def report_of(tool, program, arguments, folder):
+def report_of(tool, program, arguments, folder, protocol):
     """The report's JSON, and what the job printed."""
     file = os.path.join(folder, "report.json")
+    environment = {**os.environ, "GRAPNEL_DSM_REPORT": file, "GRAPNEL_DSM_PROTOCOL": protocol}
     done = subprocess.run([tool, "run", "-n", "3", "--nodes", "3", "--", program, *arguments], text=True, timeout=100,
-                          capture_output=True, env={**os.environ, "GRAPNEL_DSM_REPORT": file})
+                          capture_output=True, env=environment)
     output = done.stdout + done.stderr
     if done.returncode != 0:
         sys.exit(f"exit code {done.returncode}:\n{output}")
@@ -31,8 +32,8 @@ def check(condition, what, output):
         sys.exit(f"{what}:\n{output}")
 
 
-def check_planted(options, folder):
-    report, output = report_of(options.tool, options.planted, [], folder)
+def check_planted(options, folder, protocol):
+    report, output = report_of(options.tool, options.planted, [], folder, protocol)
     first = report["findings"][0]
     check(first["kind"] == "false_sharing", "the most expensive page is no false sharing", output)
     # Which nodes are seen depends on where the counters begin, not that there are several; each counter is 4 bytes.
@@ -45,9 +46,9 @@ def check_planted(options, folder):
     check(lines[begin + 1].strip() == first["sentence"], "the first line is not the first finding", output)
 
 
-def check_sor(options, folder):
+def check_sor(options, folder, protocol):
     """Its rows are whole pages: what nodes share is the edges, which one neighbour reads."""
-    report, output = report_of(options.tool, options.sor, ["--n", "1024", "--iterations", "20"], folder)
+    report, output = report_of(options.tool, options.sor, ["--n", "1024", "--iterations", "20"], folder, protocol)
     kinds = {finding["kind"] for finding in report["findings"] if finding["fetches"] > 10}
     check(kinds == {"read_by_one"}, f"sor has {kinds}", output)
 
@@ -58,8 +59,9 @@ def main():
         parser.add_argument(option, required=True)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        check_planted(options, folder)
-        check_sor(options, folder)
+        for protocol in ("hlrc", "lrc"):
+            check_planted(options, folder, protocol)
+            check_sor(options, folder, protocol)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """kill -9 of a rank of a job with a shared heap: in faults, in releases, where ranks wait for a lock that it holds or for a
-condition, and at barriers; with both traps.
+condition, and at barriers; with both protocols and both traps.
 
-kill_test.py --tool BIN/grapnel --probe BIN/dsm_probe [--kills 16] [--unseen 2] [--seed N] [unittest arguments]
+kill_test.py --tool BIN/grapnel --probe BIN/dsm_probe [--kills 24] [--unseen 3] [--seed N] [unittest arguments]
 """
 import argparse
 import itertools
@@ -21,6 +21,7 @@ from jobs import OPTIONS  # noqa: E402
 
 RANKS, NODES = 5, 3
 WAYS = ("fetch", "flush", "contend", "barrier", "step", "hold", "wait", "absent")  # of dsm_probe
+WAYS_OF = {"hlrc": WAYS, "lrc": WAYS + ("collect",)}
 
 
 class HeapKill(run_test.Kill):
@@ -42,21 +43,24 @@ class HeapKill(run_test.Kill):
         return ["mprotect"]
 
     def kinds(self, count, dice, victims):
-        """Every way with every trap, over and over; with each a random rank."""
-        every = [(way, trap) for trap in self.traps() for way in WAYS]
+        """Every way with every protocol and trap, over and over; with each a random rank."""
+        every = [(way, protocol, trap) for trap in self.traps() for protocol, ways in WAYS_OF.items() for way in ways]
         dice.shuffle(every)
-        for way, trap in itertools.islice(itertools.cycle(every), count):
+        for way, protocol, trap in itertools.islice(itertools.cycle(every), count):
             victim = dice.choice(victims)
-            yield f"{way}:{victim}" if way in ("hold", "wait", "absent") else way, trap, victim
+            yield f"{way}:{victim}" if way in ("hold", "wait", "absent") else way, protocol, trap, victim
 
     def kill_many(self, count, start, victims, messages):
         """`start` makes a job; `messages` is what it has to print, with the victim to be filled in."""
         seed = OPTIONS.seed if OPTIONS.seed is not None else random.randrange(1 << 32)
         dice = random.Random(seed)
         longest = 0
-        for number, (how, trap, victim) in enumerate(self.kinds(count, dice, victims)):
-            with self.subTest(number=number, seed=seed, how=how, trap=trap, victim=victim):
+        for number, (how, protocol, trap, victim) in enumerate(self.kinds(count, dice, victims)):
+            with self.subTest(number=number, seed=seed, how=how, protocol=protocol, trap=trap, victim=victim):
                 self.environment["GRAPNEL_DSM_TRAP"] = trap
+                self.environment["GRAPNEL_DSM_PROTOCOL"] = protocol
+                # Little room for records, so that a barrier of almost every round of "collect" collects them.
+                self.environment["GRAPNEL_DSM_RECORD_BYTES"] = "65536" if how == "collect" else "67108864"
                 job, ranks_of = start(how)
                 time.sleep(dice.random() * 0.2)
                 begin = time.monotonic()
@@ -109,8 +113,8 @@ def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--tool", required=True)
     arguments.add_argument("--probe", required=True)
-    arguments.add_argument("--kills", type=int, default=16)
-    arguments.add_argument("--unseen", type=int, default=2, help="kills that the launcher does not see")
+    arguments.add_argument("--kills", type=int, default=24)
+    arguments.add_argument("--unseen", type=int, default=3, help="kills that the launcher does not see")
     arguments.add_argument("--seed", type=int)
     jobs.main(arguments)
 

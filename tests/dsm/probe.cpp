@@ -6,6 +6,7 @@
 //   flush      releases: each rank writes to pages that other nodes keep, and releases a lock of its own
 //   contend    all ranks want one lock
 //   barrier    barriers one after the other
+//   collect    with lrc: barriers that collect records; each rank reads what another node wrote
 //   step       barriers whose news a node's first rank has to ask for, while the others of its node wait for that rank
 //   hold:R     rank R holds a lock, and rests; the others wait for the lock
 //   wait:R     rank R rests; the others wait for a condition
@@ -84,6 +85,7 @@ class Probe {
     if (how == "fetch") return fetch(number);
     if (how == "flush") return flush(number);
     if (how == "contend") return contend();
+    if (how == "collect") return collect(number);
     return how == "step" ? step(number) : heap_.barrier();
   }
 
@@ -108,6 +110,16 @@ class Probe {
     GRAPNEL_TRY(heap_.lock(0));
     ++*word(0, 1);
     return heap_.unlock(0);
+  }
+
+  // Records of one rank's pages take 19 KiB, so those of two ranks more than half of 64 KiB.
+  Status collect(std::uint64_t number) {
+    constexpr std::size_t kPagesRead = kPages / 2;
+    for (std::size_t page = 0; page < kPagesRead; ++page) *word(me_, 2 * page) = number;
+    GRAPNEL_TRY(heap_.barrier());
+    const std::size_t other = (me_ + 2) % size_;
+    for (std::size_t page = 0; page < kPagesRead; ++page) check(*word(other, 2 * page), number);
+    return heap_.barrier();
   }
 
   Status step(std::uint64_t number) {

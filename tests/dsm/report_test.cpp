@@ -88,7 +88,10 @@ TEST(Sharing, SlicesOfDifferentLengthsBecomeTheLonger) {
   PageUses often(8), rarely(8);
   for (int era = 0; era < 32; ++era) {
     often.add_fetch(1);
-    if (era % 16 == 5) rarely.add_write(1, bytes(0, 3));
+    if (era % 16 == 5) {
+      rarely.add_write(1, bytes(0, 3));
+      rarely.add_diffs(1, 1);
+    }
     often.end_era();
     rarely.end_era();
   }
@@ -140,9 +143,7 @@ Sharing sharing_of(const std::vector<Write>& writes, const std::vector<std::uint
   dsm::PageSharing& page = sharing.pages[3];
   page.home = home;
   for (const Write& write : writes) {
-    NodeUse& use = page.slices[write.era][write.node];
-    use.writes = 1;
-    use.words = write.words;
+    page.slices[write.era][write.node] += {0, 1, write.node == home ? 0U : 1U, write.words};
   }
   for (const std::uint32_t node : readers) page.slices[0][node].fetches += 600;
   return sharing;
@@ -215,7 +216,7 @@ TEST(Findings, TheMostExpensivePagesComeFirst) {
 constexpr std::size_t kFar = 40 * kPage;  // no read-ahead brings it along
 
 // Ranks 1 and 2 write the same page, rank 0 another one that rank 1 reads.
-WORLD_TEST_ON(ReportBody, Shares, (std::vector<Shape>{{3, 3}})) {
+HEAP_TEST_ON(ReportBody, Shares, (std::vector<Shape>{{3, 3}})) {
   SmallHeap h(g);
   if (h.me() == 0) {
     ASSERT_TRUE(h.heap().allocate(64 * kPage, "grid").ok());
@@ -233,7 +234,9 @@ WORLD_TEST_ON(ReportBody, Shares, (std::vector<Shape>{{3, 3}})) {
   }
 }
 
-constexpr const char* kExpected = R"({
+// `finding`, `page`: of page 40. `home`: of page 0.
+std::string expected(const std::string& finding, const std::string& home, const std::string& page) {
+  return R"({
   "format": "grapnel shared heap report",
   "version": 1,
   "ranks": 3,
@@ -246,18 +249,38 @@ constexpr const char* kExpected = R"({
   "gaps": null,
   "findings": [
     {"page":0,"kind":"false_sharing","fetches":6,"diffs":6,"sentence":"page 0x100000000000, block 'grid' (256 KiB, allocated in dsm_report_test+0x): node 1 writes lines 0, node 2 lines 1, in the same eras: false sharing; 6 fetches, 6 diffs"},
-    {"page":40,"kind":"read_by_one","fetches":3,"diffs":0,"sentence":"page 0x100000028000, block 'grid' (256 KiB, allocated in dsm_report_test+0x) +163,840: node 0, its home, writes lines 2, node 1 fetches it: read by one; 3 fetches, 0 diffs"}
+)" + finding +
+         R"(
   ],
   "blocks": [
     {"offset":0,"bytes":262144,"name":"grid","allocated_in":"dsm_report_test+0x"},
     {"offset":262160,"bytes":24,"name":"count\"ers","allocated_in":"dsm_report_test+0x"}
   ],
   "pages": [
-    {"page":0,"home":0,"uses":[{"era":1,"node":1,"fetches":1,"writes":1,"lines":[[0,0]]},{"era":1,"node":2,"fetches":1,"writes":1,"lines":[[1,1]]},{"era":3,"node":1,"fetches":1,"writes":1,"lines":[[0,0]]},{"era":3,"node":2,"fetches":1,"writes":1,"lines":[[1,1]]},{"era":5,"node":1,"fetches":1,"writes":1,"lines":[[0,0]]},{"era":5,"node":2,"fetches":1,"writes":1,"lines":[[1,1]]}]},
-    {"page":40,"home":0,"uses":[{"era":1,"node":1,"fetches":1,"writes":0,"lines":[]},{"era":2,"node":0,"fetches":0,"writes":1,"lines":[[2,2]]},{"era":3,"node":1,"fetches":1,"writes":0,"lines":[]},{"era":4,"node":0,"fetches":0,"writes":1,"lines":[[2,2]]},{"era":5,"node":1,"fetches":1,"writes":0,"lines":[]},{"era":6,"node":0,"fetches":0,"writes":1,"lines":[[2,2]]}]}
+    {"page":0,"home":)" +
+         home +
+         R"(,"uses":[{"era":1,"node":1,"fetches":1,"writes":1,"diffs":1,"lines":[[0,0]]},{"era":1,"node":2,"fetches":1,"writes":1,"diffs":1,"lines":[[1,1]]},{"era":3,"node":1,"fetches":1,"writes":1,"diffs":1,"lines":[[0,0]]},{"era":3,"node":2,"fetches":1,"writes":1,"diffs":1,"lines":[[1,1]]},{"era":5,"node":1,"fetches":1,"writes":1,"diffs":1,"lines":[[0,0]]},{"era":5,"node":2,"fetches":1,"writes":1,"diffs":1,"lines":[[1,1]]}]},
+)" + page +
+         R"(
   ]
 }
 )";
+}
+
+std::string expected_of_hlrc() {
+  return expected(
+      R"(    {"page":40,"kind":"read_by_one","fetches":3,"diffs":0,"sentence":"page 0x100000028000, block 'grid' (256 KiB, allocated in dsm_report_test+0x) +163,840: node 0, its home, writes lines 2, node 1 fetches it: read by one; 3 fetches, 0 diffs"})",
+      "0",
+      R"(    {"page":40,"home":0,"uses":[{"era":1,"node":1,"fetches":1,"writes":0,"diffs":0,"lines":[]},{"era":2,"node":0,"fetches":0,"writes":1,"diffs":0,"lines":[[2,2]]},{"era":3,"node":1,"fetches":1,"writes":0,"diffs":0,"lines":[]},{"era":4,"node":0,"fetches":0,"writes":1,"diffs":0,"lines":[[2,2]]},{"era":5,"node":1,"fetches":1,"writes":0,"diffs":0,"lines":[]},{"era":6,"node":0,"fetches":0,"writes":1,"diffs":0,"lines":[[2,2]]}]})");
+}
+
+// No page has a home, so that each fetch brings a diff of the writer's.
+std::string expected_of_lrc() {
+  return expected(
+      R"(    {"page":40,"kind":"read_by_one","fetches":3,"diffs":3,"sentence":"page 0x100000028000, block 'grid' (256 KiB, allocated in dsm_report_test+0x) +163,840: node 0 writes lines 2, node 1 fetches it: read by one; 3 fetches, 3 diffs"})",
+      "null",
+      R"(    {"page":40,"home":null,"uses":[{"era":1,"node":1,"fetches":1,"writes":0,"diffs":1,"lines":[]},{"era":2,"node":0,"fetches":0,"writes":1,"diffs":0,"lines":[[2,2]]},{"era":3,"node":1,"fetches":1,"writes":0,"diffs":1,"lines":[]},{"era":4,"node":0,"fetches":0,"writes":1,"diffs":0,"lines":[[2,2]]},{"era":5,"node":1,"fetches":1,"writes":0,"diffs":1,"lines":[]},{"era":6,"node":0,"fetches":0,"writes":1,"diffs":0,"lines":[[2,2]]}]})");
+}
 
 class ReportFile : public ::testing::Test {
  protected:
@@ -294,25 +317,39 @@ void run_in_sim(Shape shape, std::uint64_t seed, const std::string& file, const 
 TEST_F(ReportFile, IsExactInSim) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     run_in_sim({3, 3}, seed, path_, world_body_ReportBody_Shares);
-    ASSERT_EQ(content(), kExpected) << "seed " << seed;
+    ASSERT_EQ(content(), expected_of_hlrc()) << "seed " << seed;
+    run_in_sim({3, 3}, seed, path_, world_body_ReportBodyLrc_Shares);
+    ASSERT_EQ(content(), expected_of_lrc()) << "seed " << seed;
   }
 }
 
 // Twins of home pages are taken while diffs and fetches come.
 TEST_F(ReportFile, DoesNotChangeWhatProgramsRead) {
-  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
-    run_in_sim({5, 2}, seed, path_, [&](Runtime& g) { EXPECT_EQ(random_programs::play(g, seed), ""); });
-    ASSERT_FALSE(HasFailure()) << "seed " << seed;
+  for (const auto protocol : {dsm::ProtocolChoice::hlrc, dsm::ProtocolChoice::lrc}) {
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+      run_in_sim({5, 2}, seed, path_, [&](Runtime& g) {
+        heap_settings = {.protocol = protocol};
+        EXPECT_EQ(random_programs::play(g, seed), "");
+      });
+      ASSERT_FALSE(HasFailure()) << "seed " << seed << " with protocol " << static_cast<int>(protocol);
+    }
   }
 }
 
 TEST_F(ReportFile, IsExactInNodes) {
-  for (const char* trap : {"auto", "mprotect"}) {
-    const ProcessOutcome outcome = run_job(
-        {3, 3}, {{"GRAPNEL_TEST_BODY", "ReportBody.Shares"}, {"GRAPNEL_DSM_TRAP", trap}, {"GRAPNEL_DSM_REPORT", path_}},
-        {"/proc/self/exe"}, std::chrono::seconds(60));
+  struct Case {
+    const char *trap, *body;
+    std::string expected;
+  };
+  for (const auto& [trap, body, expected] : {Case{"auto", "ReportBody.Shares", expected_of_hlrc()},
+                                             Case{"mprotect", "ReportBody.Shares", expected_of_hlrc()},
+                                             Case{"auto", "ReportBodyLrc.Shares", expected_of_lrc()},
+                                             Case{"mprotect", "ReportBodyLrc.Shares", expected_of_lrc()}}) {
+    const ProcessOutcome outcome =
+        run_job({3, 3}, {{"GRAPNEL_TEST_BODY", body}, {"GRAPNEL_DSM_TRAP", trap}, {"GRAPNEL_DSM_REPORT", path_}},
+                {"/proc/self/exe"}, std::chrono::seconds(60));
     EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
-    EXPECT_EQ(content(), kExpected) << trap;
+    EXPECT_EQ(content(), expected) << body << " with " << trap;
     const std::string said = comparable(outcome.output);
     EXPECT_NE(said.find("shared heap: the 2 most expensive pages; the whole report is in "), std::string::npos) << said;
     EXPECT_NE(said.find("  page 0x100000000000, block 'grid' (256 KiB, allocated in dsm_report_test+0x): node 1 "),

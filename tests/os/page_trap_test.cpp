@@ -4,12 +4,15 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdarg>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -17,6 +20,18 @@
 #include "os/address_pool.hpp"
 #include "os/fault_handler.hpp"
 #include "os/shared_memory.hpp"
+
+// The calls of a trap by userfaultfd are counted here: the program's own `ioctl` comes before libc's.
+static std::atomic<int> ioctl_calls{0};
+
+extern "C" int ioctl(int file, unsigned long request, ...) noexcept {
+  va_list arguments;
+  va_start(arguments, request);
+  void* const argument = va_arg(arguments, void*);
+  va_end(arguments);
+  ++ioctl_calls;
+  return static_cast<int>(::syscall(SYS_ioctl, file, request, argument));
+}
 
 namespace grapnel::os {
 namespace {
@@ -52,6 +67,9 @@ class View {
     for (std::size_t page = 0; page < pages_; ++page) {
       if (mapped_[page] != 0) runs.push_back({page, 1});
     }
+    return collect(runs);
+  }
+  Numbers collect(const std::vector<Pages>& runs) {
     Numbers written;
     EXPECT_TRUE(trap_->collect(runs, written).ok());
     return written;
@@ -148,6 +166,62 @@ TEST(UffdTrap, AWriteWhoseEntryWasDroppedIsReported) {
   ASSERT_EQ(::madvise(reinterpret_cast<void*>(view.base() + kPageBytes), kPageBytes, MADV_DONTNEED), 0);
   EXPECT_EQ(view[1], 6);
   EXPECT_EQ(view.collect(), Numbers{1});
+}
+
+int ioctls_of_collect(View& view, const std::vector<Pages>& runs, const Numbers& expected) {
+  const int before = ioctl_calls;
+  EXPECT_EQ(view.collect(runs), expected);
+  return ioctl_calls - before;
+}
+
+TEST(UffdTrap, RunsThatAreNearAreScannedInOneCall) {
+  if (const Status tried = try_uffd(); !tried.ok()) GTEST_SKIP() << tried.message();
+  View view("uffd", 400);
+  std::vector<Pages> runs;
+  for (std::size_t page = 0; page < 400; page += 2) {
+    EXPECT_EQ(view[page], 0);
+    runs.push_back({page, 1});
+  }
+  EXPECT_EQ(ioctls_of_collect(view, runs, {}), 1);
+  Numbers written;
+  for (std::size_t page = 0; page < 400; page += 2) {
+    view[page] = 1;
+    written.push_back(page);
+  }
+  EXPECT_EQ(ioctls_of_collect(view, runs, written), 1);
+  EXPECT_EQ(ioctls_of_collect(view, runs, {}), 1);
+  // The pages between are still not mapped, and are then like any other.
+  const int before = view.faults;
+  EXPECT_EQ(view[1], 0);
+  view[3] = 5;
+  EXPECT_EQ(view.faults, before + 2);
+  EXPECT_EQ(view.collect(), Numbers{3});
+  view[1] = 6;
+  EXPECT_EQ(view.collect(), Numbers{1});
+  EXPECT_EQ(view.at_home(1), 6);
+}
+
+TEST(UffdTrap, RunsThatAreFarFromEachOtherAreACallEach) {
+  if (const Status tried = try_uffd(); !tried.ok()) GTEST_SKIP() << tried.message();
+  View view("uffd", 200);
+  for (const std::size_t page : {0U, 65U, 131U}) EXPECT_EQ(view[page], 0);
+  view[131] = 1;
+  EXPECT_EQ(ioctls_of_collect(view, {{0, 1}, {65, 1}, {131, 1}}, {131}), 2) << "64 and 65 pages between them";
+}
+
+TEST(UffdTrap, BarePagesBetweenRunsStayBare) {
+  if (const Status tried = try_uffd(); !tried.ok()) GTEST_SKIP() << tried.message();
+  View view("uffd", 16);
+  for (const std::size_t page : {0U, 2U, 4U, 5U}) EXPECT_EQ(view[page], 0);
+  view[1] = 1;  // a write that faults maps it bare
+  const std::vector<Pages> watched{{0, 1}, {2, 1}, {4, 2}};
+  EXPECT_EQ(ioctls_of_collect(view, watched, {}), 1);
+  for (const std::size_t page : {0U, 4U, 5U}) view[page] = 1;
+  EXPECT_EQ(ioctls_of_collect(view, watched, {0, 4, 5}), 3) << "a scan, and a call for each run that was written";
+  EXPECT_EQ(ioctls_of_collect(view, watched, {}), 1);
+  EXPECT_EQ(view.collect(), Numbers{1}) << "it counts as written";
+  view[2] = 2;
+  EXPECT_EQ(view.collect(), Numbers{2});
 }
 
 TEST_P(Trap, ManyAlternatingPages) {
