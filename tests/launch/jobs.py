@@ -44,6 +44,15 @@ def shared_files_of_jobs():
     return {name for name in os.listdir("/dev/shm") if any(owner in name for owner in owners)}
 
 
+# Standard descriptors that may be closed where a program starts.
+CLOSED = ((0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2))
+
+
+def closing(closed):
+    """A launcher that closes these and becomes what it is given: subprocess would put its own in their places."""
+    return ["sh", "-c", 'exec "$@" ' + " ".join(f"{number}>&-" for number in closed), "sh"]
+
+
 class Case(unittest.TestCase):
     def setUp(self):
         self.mark = uuid.uuid4().hex
