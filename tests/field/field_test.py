@@ -68,10 +68,11 @@ class Signals(Case):
     def test_a_program_on_libarmci_shared_or_static(self):
         if not OPTIONS.signals_armci:
             self.skipTest("this build has no MPI")
+        taken = ["--taken", int(signal.SIGUSR1)] if OPTIONS.family == "mpich" else []
         for program in OPTIONS.signals_armci:
             with self.subTest(program=program):
                 # Not FPE: Open MPI takes it even where it is ignored.
-                self.hold([program], ignored=(signal.SIGHUP, signal.SIGILL))
+                self.hold([program], *taken, ignored=(signal.SIGHUP, signal.SIGILL))
         self.remove_what_mpirun_left()
 
     def test_what_the_user_names_for_ucx_stays_with_it(self):
