@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <iterator>
+#include <set>
+#include <sstream>
 
 #include "base/build.hpp"
 #include "base/log.hpp"
@@ -36,6 +39,17 @@ Introduction foreign(const std::string& build, const std::string& machine) {
   one.build = build;
   one.machine = machine;
   return one;
+}
+
+// Of the words of `mine` those that `theirs` has not.
+std::string not_in(const std::string& theirs, const std::string& mine) {
+  std::istringstream other(theirs), own(mine);
+  const std::set<std::string> known{std::istream_iterator<std::string>(other), {}};
+  std::string found;
+  for (std::string word; own >> word;) {
+    if (known.count(word) == 0) found += (found.empty() ? "" : " ") + word;
+  }
+  return found;
 }
 
 }  // namespace
@@ -93,7 +107,8 @@ Status check_alike(const std::vector<Introduction>& everybody) {
               fmt::format(
                   "some settings must be alike in all ranks of a job, and rank {} on host {} has {}, rank 0 on host "
                   "{} has {}; does the launcher pass the variables on?",
-                  rank, host_of(other), other.settings, host_of(first), first.settings)};
+                  rank, host_of(other), not_in(first.settings, other.settings), host_of(first),
+                  not_in(other.settings, first.settings))};
     }
   }
   return {};

@@ -2,7 +2,7 @@
 """Conditions of the field: signals, refused system calls, limits, outputs that take nothing, mixed builds, mistakes.
 
 field_test.py --tool BIN/grapnel --lu BIN/lu --probe BIN/launch_probe --other-build BIN --family openmpi|mpich|none
---leaks FILE [--signals BIN --signals-grapnel BIN --libraries FILE… --signals-armci BIN… --launcher BIN/mpiexec
+--runtime-probe BIN --leaks FILE [--signals BIN --signals-grapnel BIN --libraries FILE… --signals-armci BIN… --launcher BIN/mpiexec
 --sanitized BIN] [unittest arguments]
 """
 import argparse
@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "launch"))
@@ -21,6 +22,17 @@ import seccomp  # noqa: E402
 from jobs import OPTIONS, Case  # noqa: E402
 
 LU = ["--n", "64", "--block", "8"]
+
+
+def links_of(process):
+    """What the process has open, by descriptor."""
+    links = {}
+    try:
+        for name in os.listdir(f"/proc/{process}/fd"):
+            links[int(name)] = os.readlink(f"/proc/{process}/fd/{name}")
+    except OSError:
+        pass  # the descriptor, or the process, has gone
+    return links
 
 
 def ignoring(*signals):
@@ -56,10 +68,11 @@ class Signals(Case):
     def test_a_program_on_libarmci_shared_or_static(self):
         if not OPTIONS.signals_armci:
             self.skipTest("this build has no MPI")
+        taken = ["--taken", int(signal.SIGUSR1)] if OPTIONS.family == "mpich" else []
         for program in OPTIONS.signals_armci:
             with self.subTest(program=program):
                 # Not FPE: Open MPI takes it even where it is ignored.
-                self.hold([program], ignored=(signal.SIGHUP, signal.SIGILL))
+                self.hold([program], *taken, ignored=(signal.SIGHUP, signal.SIGILL))
         self.remove_what_mpirun_left()
 
     def test_what_the_user_names_for_ucx_stays_with_it(self):
@@ -88,7 +101,7 @@ class Outputs(Case):
         run = [OPTIONS.tool, "run", "-n", "2", "--"]
         with open("/dev/full", "w", encoding="utf-8") as full:
             for command in ([OPTIONS.lu, *LU], [*run, OPTIONS.lu, *LU],
-                            [OPTIONS.tool, "run", "-n", "2", "--label", "--", "seq", "100000"], [OPTIONS.lu, "--help"], [OPTIONS.tool, "info"],
+                            [*run[:-1], "--label", "--", OPTIONS.lu, *LU], [OPTIONS.tool, "run", "-n", "2", "--label", "--", "seq", "100000"], [OPTIONS.lu, "--help"], [OPTIONS.tool, "info"],
                             [OPTIONS.tool, "info", "--json"], [OPTIONS.tool, "--version"], [OPTIONS.tool, "--help"]):
                 with self.subTest(command=command):
                     code, err = self.with_output(full, subprocess.PIPE, *command)
@@ -105,6 +118,15 @@ class Outputs(Case):
                 self.assertEqual(code, 1, err)
                 self.assertIn("Broken pipe", err)
 
+    def test_a_job_whose_reader_is_gone_ends(self):
+        for label in ([], ["--label"]):
+            with self.subTest(label=label):
+                job = self.start("-n", 3, *label, "--", "yes", launcher=[OPTIONS.tool, "run"], stdout=subprocess.PIPE,
+                                 stderr=subprocess.DEVNULL)
+                self.assertTrue(job.stdout.readline())
+                job.stdout.close()
+                self.assertNotEqual(job.wait(20), 0)
+
     def test_statistics_are_no_result(self):
         self.environment["GRAPNEL_STATS"] = "1"
         reader, writer = os.pipe()
@@ -115,6 +137,35 @@ class Outputs(Case):
                                            "--", OPTIONS.lu, *LU)
                 self.assertEqual(code, 0)
         os.close(writer)
+        code, _ = self.with_output(subprocess.DEVNULL, subprocess.PIPE, *jobs.closing((2,)), OPTIONS.lu, *LU)
+        self.assertEqual(code, 0)
+
+
+class Closed(Case):
+    """Programs that are started without some of the standard descriptors, as daemons do."""
+
+    def test_nothing_of_ours_takes_their_places(self):
+        """Else what the program prints lands in its shared memory, or in a socket."""
+        for closed in jobs.CLOSED:
+            for launcher, ranks in (([OPTIONS.tool, "run", "-n", "3", "--nodes", "2"], 3), ([], 1)):
+                with self.subTest(closed=closed, launcher=launcher):
+                    job = self.start(*launcher, OPTIONS.runtime_probe, "stay", "sleep", launcher=jobs.closing(closed))
+                    for links in self.links_of_ranks(ranks):
+                        self.assertTrue({links.get(number, "none") for number in closed} <= {"/dev/null", "none"}, links)
+                    job.terminate()
+                    job.communicate(timeout=10)
+                    self.wait_for_the_ends()
+
+    def links_of_ranks(self, ranks, limit_s=10):
+        """Of all ranks, once their shared memory is open."""
+        begin = time.monotonic()
+        while time.monotonic() - begin < limit_s:
+            found = [links for links in map(links_of, jobs.marked_processes(self.mark))
+                     if any(link.startswith("/memfd:") for link in links.values())]
+            if len(found) == ranks:
+                return found
+            time.sleep(0.01)
+        return self.fail(f"{ranks} ranks have not started within {limit_s} s")
 
 
 class Refused(Case):
@@ -180,7 +231,8 @@ class Builds(Case):
     def test_another_setting_is_named(self):
         code, out, err = self.join("export GRAPNEL_LOCK=mcs", OPTIONS.lu, *LU)
         self.assertNotEqual(code, 0)
-        self.assertRegex(out + err, "rank 1 on host .*GRAPNEL_LOCK=mcs.* rank 0 .*GRAPNEL_LOCK=cohort")
+        self.assertRegex(out + err, "rank 1 on host .*GRAPNEL_LOCK=mcs, rank 0 .*GRAPNEL_LOCK=cohort;")
+        self.assertNotIn("GRAPNEL_BARRIER", out + err)  # it is alike
 
 
 class Mistakes(Case):
@@ -243,7 +295,7 @@ class Sanitized(Case):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    for name in ("--tool", "--lu", "--probe", "--other-build", "--family", "--leaks"):
+    for name in ("--tool", "--lu", "--probe", "--other-build", "--runtime-probe", "--family", "--leaks"):
         parser.add_argument(name, required=True)
     for name in ("--signals", "--signals-grapnel", "--launcher", "--sanitized"):
         parser.add_argument(name)

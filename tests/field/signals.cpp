@@ -2,8 +2,9 @@
 // the job was started, and it has ended. Built on libgrapnel, on libarmci (shared and static), and without either, to
 // load one with dlopen.
 //
-//   signals [--load LIBRARY] [--ignored N]…     exit code 0 and "signals ok", or a line for each change and 1
+//   signals [--load LIBRARY] [--ignored N]… [--taken N]…    exit code 0 and "signals ok", or a line for each change and 1
 //
+// --taken: what MPI_Init takes by itself; what becomes of those signals is not ours.
 // FIELD_API is 0 (none), 1 (grapnel/runtime.hpp) or 2 (armci.h).
 // SPDX-License-Identifier: Apache-2.0
 #include <dlfcn.h>
@@ -38,10 +39,13 @@ Dispositions now() {
   return all;
 }
 
+std::vector<int> taken_by_mpi;
+
 int changes(const Dispositions& before, const char* when) {
   const Dispositions after = now();
   int count = 0;
   for (std::size_t signal = 1; signal < kSignals; ++signal) {
+    if (std::count(taken_by_mpi.begin(), taken_by_mpi.end(), static_cast<int>(signal)) != 0) continue;
     const bool same = before[signal].sa_handler == after[signal].sa_handler &&
                       ((before[signal].sa_flags ^ after[signal].sa_flags) & ~kRestorer) == 0;
     if (same) continue;
@@ -112,6 +116,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::strcmp(argv[i], "--load") == 0) library = argv[i + 1];
     if (std::strcmp(argv[i], "--ignored") == 0) ignored.push_back(std::atoi(argv[i + 1]));
+    if (std::strcmp(argv[i], "--taken") == 0) taken_by_mpi.push_back(std::atoi(argv[i + 1]));
   }
   int count = foreign_at_start(ignored);
   set_own(ignored);

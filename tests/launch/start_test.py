@@ -91,17 +91,22 @@ class Inherits(Case):
         self.assertEqual(self.finish(self.hang_up(None)), (129, "grapnel run: ended by signal 1 (Hangup)\n"))
 
     def test_closed_descriptors(self):
-        for closed in ((0,), (1,), (2,), (0, 1), (0, 1, 2)):
+        for closed in jobs.CLOSED:
             for launcher in ([OPTIONS.tool, "run", "-n", "3", "--nodes", "2"],
                              [OPTIONS.tool, "run", "-n", "2", "--label"], []):
                 with self.subTest(closed=closed, launcher=launcher):
-                    # The shell closes them: subprocess would put its own in their places.
-                    script = 'exec "$@" ' + " ".join(f"{number}>&-" for number in closed)
-                    code, out, err = self.run_job("-c", script, "sh", *launcher, OPTIONS.probe, "check",
-                                                  launcher=["sh"], timeout=20)
+                    code, out, err = self.run_job(*launcher, OPTIONS.probe, "check", launcher=jobs.closing(closed),
+                                                  timeout=20)
                     self.assertEqual((code, err), (0, ""))
                     if 1 not in closed:
                         self.assertIn("probe ok", out)
+
+    def test_information_with_closed_descriptors(self):
+        for closed in jobs.CLOSED:
+            with self.subTest(closed=closed):
+                code, out, err = self.run_job(OPTIONS.tool, "info", launcher=jobs.closing(closed), timeout=20)
+                self.assertEqual((code, err), (0, ""))
+                self.assertEqual("GRAPNEL_NODES" in out, 1 not in closed)
 
     def test_few_descriptors(self):
         # Where the hard limit lets it, the launcher raises its own limit and leaves the ranks theirs.

@@ -7,7 +7,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
 
 #include "dsm/settings.hpp"
@@ -25,13 +24,6 @@ constexpr int kRounds = 6, kBurst = 100;
 std::uint64_t number_in(const char* variable, std::uint64_t otherwise) {
   const char* value = std::getenv(variable);
   return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
-}
-
-std::size_t resident_now() {
-  std::ifstream statm("/proc/self/statm");
-  std::size_t all = 0, resident = 0;
-  statm >> all >> resident;
-  return resident * 4096;
 }
 
 // What became of the attacker's messages. Of simulated worlds, whose ranks run one at a time.
@@ -282,9 +274,9 @@ void run_one(std::uint64_t seed, Tally& tally) {
       .ranks = seed % 3 == 0 ? 6 : 3, .nodes = 3, .barrier = kBarriers[seed % std::size(kBarriers)], .seed = seed};
   const LockKind kind = kLocks[seed % std::size(kLocks)];
   SCOPED_TRACE(fmt::format("seed {}, {}", seed, to_string(kind)));
-  const std::size_t before = resident_now();
+  const std::size_t before = resident_bytes();
   const auto report = report_of(plan, [&](Runtime& g) { take_part(g, plan, seed, kind, tally); });
-  const std::size_t after = resident_now();
+  const std::size_t after = resident_bytes();
   tally.grown_most = std::max(tally.grown_most, after > before ? after - before : 0);
   ++(report.empty() ? tally.right : tally.sentences);
   if (report.empty()) return;

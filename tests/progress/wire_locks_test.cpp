@@ -1,5 +1,6 @@
 // What the wire may say of locks: single messages, with the right secret, that no program of this version sends.
 // SPDX-License-Identifier: Apache-2.0
+#include "base/random.hpp"
 #include "locks/messages.hpp"
 #include "progress/wire_world.hpp"
 
@@ -148,6 +149,42 @@ TEST(Wire, ANodeAsksForAReaderWriterOnce) {
     });
     expect_sentence(report, "lock 0 of rank 0 (reader_writer): rank 2 asks for its node a second time");
   }
+}
+
+// Random verbs for random nodes, by rank 2 and by its server, until one of them ends the job: what the home keeps for
+// them must not grow with them.
+void send_at_random(Forger& forger, base::Random& random, std::size_t& grown) {
+  const std::size_t before = resident_bytes();
+  for (int i = 0; i < 60'000; ++i) {
+    auto body =
+        lock_body(static_cast<Verb>(random.below(static_cast<std::uint64_t>(Verb::died) + 1)), 0, random.below(3));
+    body.flag = static_cast<std::uint16_t>(random.below(2));
+    body.value = random.below(4);
+    if (random.chance(0.5)) {
+      forger.ask(NodeId{0}, locks::kLockTellHandler, base::bytes_of(body), {});
+    } else {
+      forger.tell(NodeId{0}, locks::kLockTellHandler, base::bytes_of(body));
+    }
+    if (i % 100 == 0) grown = std::max(grown, resident_bytes() - std::min(before, resident_bytes()));
+  }
+}
+
+TEST(Wire, RandomMessagesForAReaderWriterEndTheJobAndTakeNoMemory) {
+  std::size_t grown = 0;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    const auto report = report_of({.seed = seed}, [&](Runtime& g) {
+      auto locks = g.create_lock_set(1, {.kind = LockKind::reader_writer});
+      ASSERT_TRUE(locks.ok());
+      if (g.rank() == Rank{1}) EXPECT_OK(locks->lock(0, Rank{0}));
+      EXPECT_OK(g.barrier());
+      Forger forger(g);
+      base::Random random(seed);
+      if (forger.me() == 2) send_at_random(forger, random, grown);
+      expect_over(g.barrier());
+    });
+    expect_sentence(report, "lock 0 of rank 0 (reader_writer): ");
+  }
+  EXPECT_LT(grown, 16 * base::kMiB);
 }
 
 TEST(Wire, AReaderWriterNobodyAskedForEndsTheJob) {

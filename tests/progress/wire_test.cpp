@@ -1,8 +1,6 @@
 // What the wire may say: single messages that no program of this version sends, each with the right secret. They are
 // refused and the job continues, or they end the job with a sentence that states whose they are; nothing else happens.
 // SPDX-License-Identifier: Apache-2.0
-#include <fstream>
-
 #include "exchange/messages.hpp"
 #include "progress/wire_world.hpp"
 #include "rma/messages.hpp"
@@ -198,13 +196,6 @@ TEST(Wire, ASecondConnectionOfARankIsDropped) {
 }
 
 // ---- memory
-
-std::size_t resident_bytes() {
-  std::ifstream statm("/proc/self/statm");
-  std::size_t all = 0, resident = 0;
-  statm >> all >> resident;
-  return resident * 4096;
-}
 
 rma::StridedBody strided_get(void* from) {
   rma::StridedBody body;

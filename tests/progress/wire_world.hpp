@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fstream>
 #include <functional>
 #include <string>
 
@@ -42,6 +43,14 @@ inline std::string report_of(const Plan& plan, const std::function<void(Runtime&
 inline void expect_sentence(const std::string& report, const std::string& about) {
   EXPECT_NE(report.find(kSentence), std::string::npos) << report;
   EXPECT_NE(report.find(about), std::string::npos) << report;
+}
+
+/// Of the process, in which all ranks of a simulated world are.
+inline std::size_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::size_t all = 0, resident = 0;
+  statm >> all >> resident;
+  return resident * 4096;
 }
 
 inline std::uint64_t key_of(const Group& group) { return (*Runtime::Implementation::sound(group, "test"))->key; }

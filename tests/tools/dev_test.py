@@ -154,6 +154,22 @@ skipped: Case.test: no root
         )
 
 
+    def test_a_case_that_skips_leaves_no_folder(self):
+        program = """import jobs
+class Skipping(jobs.Case):
+    def setUp(self):
+        super().setUp()
+        self.skipTest("its launcher is not here")
+    def test_one(self):
+        pass
+import argparse
+jobs.main(argparse.ArgumentParser())
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, "-B", "-c", program], capture_output=True, check=True,
+                           env=dict(os.environ, TMPDIR=folder, PYTHONPATH=str(ROOT / "tests/launch")))
+            self.assertEqual(os.listdir(folder), [])
+
     def test_a_skip_is_printed_with_its_reason(self):
         program = """import unittest, skips
 class Case(unittest.TestCase):
