@@ -7,6 +7,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 
@@ -19,17 +20,22 @@ class Window;
 
 /// A started operation in the list of its window.
 struct Started {
-  Window* window = nullptr;  ///< null: complete
+  Window* window = nullptr;
   int target = 0;
-  std::size_t position = 0;  ///< in the window's list
   Handle handle;
+  std::atomic<bool> complete{false};
+  std::size_t position = 0;  ///< in the window's list
+  bool in_work = false;      ///< a thread waits for it
 };
 
 class Pending {
  public:
   /// Whether nothing has to be waited for, as far as is known: an operation that was complete when its call returned,
   /// or that a flush, a wait or a test has completed. Costs a load.
-  bool is_complete() const { return started_ == nullptr || started_->window == nullptr; }
+  bool is_complete() const {
+    // acquire: pairs with the thread that has completed it.
+    return started_ == nullptr || started_->complete.load(std::memory_order_acquire);
+  }
   /// Looks, and lets the rank's messages go on. Never sleeps. Errors: Fault::range (refused), peer_dead.
   Outcome test(bool& complete);
   /// Waits for it. Errors: as `test`.

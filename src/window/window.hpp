@@ -32,20 +32,20 @@
 #include "grapnel/status.hpp"
 #include "grapnel/types.hpp"
 #include "launch/group.hpp"
+#include "os/host.hpp"
+#include "rma/counts.hpp"
 #include "window/epoch.hpp"
 #include "window/outcome.hpp"
 #include "window/pending.hpp"
 
 namespace grapnel::locks {
 class Set;
-struct Acquisition;
-}  // namespace grapnel::locks
+}
 
 namespace grapnel::window {
 
 class Layout;
 class Windows;
-struct AskedLock;
 struct Services;
 
 /// How a window is made. All members give the same ones, but for `many_threads` and `meet`.
@@ -103,6 +103,8 @@ class Window {
   std::int64_t unit_of(int place) const { return part(place).unit; }
   const Options& options() const { return options_; }
   Epoch epoch() const { return epochs_.epoch(); }
+  /// What `Windows::free` checks, and nothing else.
+  Outcome may_be_freed();
 
   // operations.cpp, accumulates.cpp. `pending` null: completed by flush; else it names the operation (legal in a lock
   // epoch only). Both sides have equally many bytes. The origin's memory, and the layouts, stay until completion.
@@ -164,13 +166,105 @@ class Window {
   friend class Windows;
   friend class Pending;
 
-  Window();
+  /// Guards what follows it in a window that several threads use; else it does nothing.
+  class StateLock;
+  /// What an operation to a target waits for first.
+  enum class Access : std::uint8_t {
+    none,         ///< lock_all: its lock, which was not asked for yet
+    asked,        ///< its lock
+    awaits_post,  ///< its post
+    in_work,      ///< another thread that waits for one of these
+    granted
+  };
+  struct Target {
+    Access access = Access::none;
+    bool holds_lock = false;  ///< asked for or held: to be given back
+    bool is_shared = false;
+    bool is_used = false;  ///< in `used_`
+  };
+  /// Where an operation goes.
+  struct Aim {
+    Rank rank{};
+    std::byte* at = nullptr;
+    bool is_near = false;
+    std::size_t bytes = 0;  ///< of data
+  };
 
-  Flavor flavor_ = Flavor::allocated;
-  Options options_;
+  Window(Services& services, std::shared_ptr<const launch::Group> group, Flavor flavor, const Options& options);
+
+  Target& target(int place) { return targets_[static_cast<std::size_t>(place)]; }
+
+  // operations.cpp: arguments, in the order in which they are checked.
+  Outcome check_place(const char* call, int place) const;
+  Outcome aim(const char* call, int target, const Place& place, Aim& found) const;
+  Outcome aim_bytes(const char* call, int target, std::int64_t displacement, std::int64_t low, std::int64_t high,
+                    Aim& found) const;
+  Outcome move(rma::OperationKind kind, const Side& origin, int target, const Place& place, Pending* pending);
+  Status start_move(rma::OperationKind kind, const Side& origin, const Place& place, const Aim& aim, Handle* handle);
+  /// The checks of the state, and the wait for access: afterwards the operation may be sent. `pending`: request-based.
+  Outcome enter(const char* call, int target, bool is_request);
+  /// `send(handle)` starts the operation, which joins `handle`, or the target's implicit operation where it is null.
+  template <typename Send>
+  Outcome launch(const Aim& aim, int target, Pending* pending, bool is_write, Send send);
+
+  // accumulates.cpp
+  struct Update;
+  Outcome update(const Update& what, Pending* pending);
+  Outcome check_update(const Update& what) const;
+  Status start_update(const Update& what, const Aim& aim, Handle* handle);
+  Status update_packed(const Update& what, const Aim& aim);
+  Status update_pieces(const Update& what, const Aim& aim, Handle* handle);
+
+  // access.cpp
+  bool may_go(int place) { return needs_no_access_ || target(place).access == Access::granted; }
+  Outcome get_access(int place);
+  Outcome wait_for_access(int place, Access before);
+  Outcome take_shared(int place);
+  Outcome ask(int place, bool shared);
+  /// What this thread has asked for and not been granted is granted.
+  Outcome settle_asked();
+  Outcome release(int place);
+  void set_access(int place, Access access);
+  Status wait_for_change(std::uint32_t seen);
+  void changed();
+
+  // completion.cpp
+  void note_used(int place);
+  void forget_used(int place);
+  std::vector<int> used();
+  Outcome complete_at(int place, bool remotely);
+  /// The first failure; all are completed in any case.
+  Outcome complete_all(bool remotely);
+  Outcome flush_one(const char* call, int place, bool remotely);
+  Outcome flush_every(const char* call, bool remotely);
+
+  // pending.cpp
+  void keep(const std::shared_ptr<Started>& started);
+  Outcome finish(Started& started);
+  Outcome test(Started& started, bool& complete);
+  /// Of one target, or of all where `place` is negative.
+  Outcome finish_started(int place);
+  void remove(Started& started);
+
+  Services& services_;
+  const std::shared_ptr<const launch::Group> group_;
+  const Flavor flavor_;
+  const Options options_;
   int my_place_ = 0;
-  std::vector<Part> parts_;  ///< by place
-  EpochState epochs_{0};
+  std::vector<Part> parts_;            ///< by place
+  std::vector<std::byte*> controls_;   ///< by place (internal/control.hpp)
+  void* allocation_ = nullptr;         ///< this rank's part
+  std::shared_ptr<locks::Set> locks_;  ///< null with no_locks, and once the window is gone
+
+  base::Mutex mutex_;
+  EpochState epochs_;
+  bool needs_no_access_ = false;  ///< fence; lock_all with nocheck
+  std::vector<Target> targets_;   ///< by place
+  std::vector<int> used_;         ///< targets elsewhere with operations in this epoch
+  std::vector<int> held_;         ///< by lock_all
+  std::vector<int> started_at_;   ///< places of start
+  std::vector<std::shared_ptr<Started>> started_;
+  os::Word changes_{0};  ///< grows when a thread that others may wait for is ready
 };
 
 }  // namespace grapnel::window

@@ -16,6 +16,7 @@
 
 #include "core/core.hpp"
 #include "grapnel/status.hpp"
+#include "window/settings.hpp"
 #include "window/window.hpp"
 
 namespace grapnel::window {
@@ -26,6 +27,9 @@ class Windows final : public core::Service {
  public:
   explicit Windows(core::Core& core);
   ~Windows() override;
+
+  /// The kind of lock that a window made with these options has.
+  LockKind lock_kind(const Options& options) const { return options.lock_kind.value_or(settings_.lock); }
 
   using Created = Result<std::shared_ptr<Window>>;
 
@@ -52,6 +56,24 @@ class Windows final : public core::Service {
   Outcome free(Window& window);
 
  private:
+  /// What a member brings to a creation.
+  struct Wish {
+    Flavor flavor{};
+    const Options& options;
+    void* base = nullptr;
+    std::size_t bytes = 0;
+    std::int64_t unit = 1;
+  };
+  Created make(std::span<const Rank> places, const Wish& wish);
+  /// Tells all members the others' wishes; the same error in all of them where these cannot be one window.
+  Status agree(Window& window, const Wish& wish);
+  Status allocate_memory(Window& window);
+  void place_parts(Window& window, const segment::Allocation& allocation) const;
+  Status make_locks(Window& window);
+  Status give_back(Window& window);
+
+  const Settings settings_;
+  const std::unique_ptr<Services> services_;
 };
 
 }  // namespace grapnel::window
