@@ -45,13 +45,13 @@ Status check_lone_world() {
 
 Status check_mpi() {
   int flag = 0;
-  MPI_Initialized(&flag);
+  PMPI_Initialized(&flag);
   if (flag == 0) return Status(Code::unavailable, "MPI is not initialised: call MPI_Init or MPI_Init_thread first");
-  MPI_Finalized(&flag);
+  PMPI_Finalized(&flag);
   if (flag != 0)
     return Status(Code::unavailable, "MPI is already finalised: a job cannot be joined after MPI_Finalize");
   int ranks = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
   return ranks > 1 ? Status() : check_lone_world();
 }
 

@@ -24,8 +24,8 @@ namespace {
 bool mpi_lives() {
   int initialized = 0;
   int finalized = 0;
-  MPI_Initialized(&initialized);
-  MPI_Finalized(&finalized);
+  PMPI_Initialized(&initialized);
+  PMPI_Finalized(&finalized);
   return initialized != 0 && finalized == 0;
 }
 
@@ -33,7 +33,7 @@ bool mpi_lives() {
 std::string library_name() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = {};
   int length = 0;
-  MPI_Get_library_version(text, &length);
+  PMPI_Get_library_version(text, &length);
   std::string name(text, static_cast<std::size_t>(length));
   name.resize(std::min(name.find_first_of(",\n"), name.size()));
   std::replace(name.begin(), name.end(), '\t', ' ');
@@ -43,7 +43,7 @@ std::string library_name() {
 Status check_communicator(MPI_Comm comm) {
   if (comm == MPI_COMM_NULL) return Status(Code::invalid_argument, "a job needs a communicator, not MPI_COMM_NULL");
   int inter = 0;
-  if (const int code = MPI_Comm_test_inter(comm, &inter); code != MPI_SUCCESS) {
+  if (const int code = PMPI_Comm_test_inter(comm, &inter); code != MPI_SUCCESS) {
     return failure("looking at the communicator", code);
   }
   return inter == 0
@@ -116,7 +116,7 @@ class MpiLaunch final : public launch::NodeLaunch {
     if (line.empty()) ::_exit(exit_code);
     launch::tell(line + "; the job ends");
     leave_after(exit_code, [exit_code] {
-      if (mpi_lives()) MPI_Abort(MPI_COMM_WORLD, exit_code);
+      if (mpi_lives()) PMPI_Abort(MPI_COMM_WORLD, exit_code);
     });
   }
 

@@ -13,7 +13,7 @@ Status status_of(int code) {
     return {};
   char text[MPI_MAX_ERROR_STRING + 1] = {};
   int length = 0;
-  if (MPI_Error_string(code, text, &length) != MPI_SUCCESS)
+  if (PMPI_Error_string(code, text, &length) != MPI_SUCCESS)
     return {Code::system, fmt::format("MPI says: error {}", code)};
   return {Code::system, fmt::format("MPI says: {}", text)};
 }

@@ -25,7 +25,7 @@ Status wait_for(MPI_Request& request, os::Host& host, const std::function<Status
   std::uint64_t pause_ns = kFirstPause_ns;
   for (int tests = 0;; ++tests) {
     int done = 0;
-    if (const int code = MPI_Test(&request, &done, MPI_STATUS_IGNORE); code != MPI_SUCCESS) {
+    if (const int code = PMPI_Test(&request, &done, MPI_STATUS_IGNORE); code != MPI_SUCCESS) {
       return failure("a fence", code);
     }
     if (done != 0) return {};
@@ -51,13 +51,13 @@ struct Store::Round {
 };
 
 Status Store::open(MPI_Comm comm) {
-  if (const int code = MPI_Comm_dup(comm, &comm_); code != MPI_SUCCESS) {
+  if (const int code = PMPI_Comm_dup(comm, &comm_); code != MPI_SUCCESS) {
     return failure("duplicating the communicator", code);
   }
   // Our failures come back as a Status; the program's communicator keeps its own handler.
-  MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
-  if (const int code = MPI_Comm_rank(comm_, &rank_); code != MPI_SUCCESS) return failure("asking for my rank", code);
-  if (const int code = MPI_Comm_size(comm_, &size_); code != MPI_SUCCESS) {
+  PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+  if (const int code = PMPI_Comm_rank(comm_, &rank_); code != MPI_SUCCESS) return failure("asking for my rank", code);
+  if (const int code = PMPI_Comm_size(comm_, &size_); code != MPI_SUCCESS) {
     return failure("asking for the number of ranks", code);
   }
   return {};
@@ -65,7 +65,7 @@ Status Store::open(MPI_Comm comm) {
 
 Status Store::close() {
   if (comm_ == MPI_COMM_NULL) return {};
-  const int code = MPI_Comm_free(&comm_);
+  const int code = PMPI_Comm_free(&comm_);
   return code == MPI_SUCCESS ? Status() : failure("freeing the communicator", code);
 }
 
@@ -90,7 +90,7 @@ Status Store::exchange_sizes(Round& round, os::Host& host, const std::function<S
   round.my_bytes = static_cast<int>(std::min(round.mine.size(), kMost));
   round.bytes_of.resize(static_cast<std::size_t>(size_));
   MPI_Request request = MPI_REQUEST_NULL;
-  const int code = MPI_Iallgather(&round.my_bytes, 1, MPI_INT, round.bytes_of.data(), 1, MPI_INT, comm_, &request);
+  const int code = PMPI_Iallgather(&round.my_bytes, 1, MPI_INT, round.bytes_of.data(), 1, MPI_INT, comm_, &request);
   if (code != MPI_SUCCESS) return failure("a fence", code);
   GRAPNEL_TRY(wait_for(request, host, health));
   std::size_t sum = 0;
@@ -109,8 +109,8 @@ Status Store::exchange_sizes(Round& round, os::Host& host, const std::function<S
 Status Store::exchange_values(Round& round, os::Host& host, const std::function<Status()>& health) {
   if (round.all.empty()) return {};  // no rank published: the exchange of sizes was the fence
   MPI_Request request = MPI_REQUEST_NULL;
-  const int code = MPI_Iallgatherv(round.mine.data(), round.my_bytes, MPI_BYTE, round.all.data(), round.bytes_of.data(),
-                                   round.begin_of.data(), MPI_BYTE, comm_, &request);
+  const int code = PMPI_Iallgatherv(round.mine.data(), round.my_bytes, MPI_BYTE, round.all.data(),
+                                    round.bytes_of.data(), round.begin_of.data(), MPI_BYTE, comm_, &request);
   if (code != MPI_SUCCESS) return failure("a fence", code);
   return wait_for(request, host, health);
 }

@@ -28,7 +28,7 @@ class MpiWorker {
   bool complete() {
     if (!over_) {
       int done = 0;
-      answer_ = MPI_Test(&request_, &done, status_);
+      answer_ = PMPI_Test(&request_, &done, status_);
       over_ = done != 0 || answer_ != MPI_SUCCESS;
     }
     return over_;
@@ -58,16 +58,16 @@ class MpiWorker {
 
 bool may_enter() {
   int level = MPI_THREAD_SINGLE, main_thread = 0;
-  MPI_Query_thread(&level);
+  PMPI_Query_thread(&level);
   if (level == MPI_THREAD_MULTIPLE) return true;
-  MPI_Is_thread_main(&main_thread);
+  PMPI_Is_thread_main(&main_thread);
   return level != MPI_THREAD_SERIALIZED && main_thread != 0;
 }
 
 }  // namespace
 
 Status wait_for(progress::Waiting* waiting, MPI_Request request, std::int64_t bytes, MPI_Status* status) {
-  if (waiting == nullptr || bytes > kLong_bytes) return status_of(MPI_Wait(&request, status));
+  if (waiting == nullptr || bytes > kLong_bytes) return status_of(PMPI_Wait(&request, status));
   MpiWorker worker(waiting->host(), request, status);
   GRAPNEL_TRY(waiting->on_worker(
       worker, [&] { return worker.complete(); }, progress::Waiting::kForever,
@@ -78,7 +78,7 @@ Status wait_for(progress::Waiting* waiting, MPI_Request request, std::int64_t by
 void let_progress(MPI_Comm comm) {
   if (!may_enter()) return;
   int found = 0;
-  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, MPI_STATUS_IGNORE);
+  PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, MPI_STATUS_IGNORE);
 }
 
 }  // namespace grapnel::mpi

@@ -14,13 +14,14 @@
 #include "sync/barrier.hpp"
 #include "sync/notifications.hpp"
 #include "transport/settings.hpp"
+#include "window/windows.hpp"
 
 namespace grapnel::runtime {
 
 const ServiceTypes& standard_services() {
   static const ServiceTypes services{
       &locks::kService,      &rma::kService, &sync::kBarrierService, &sync::kNotificationService,
-      &collective::kService, &dsm::kService,
+      &collective::kService, &dsm::kService, &window::kService,
   };
   return services;
 }

@@ -1,0 +1,284 @@
+// Creation and end of windows: which are ours, decided alike in all members.
+//
+//   intercommunicator, a rank of another world, arguments that MPI refuses   the host's, without an exchange
+//   info grapnel=off in some member; the host refuses a carrier              by one reduction over the communicator
+//   members on several nodes (allocate_shared); memory out of reach          by the window service, alike in all
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "api/mpi/calls.hpp"
+#include "api/mpi/creation_turn.hpp"
+#include "api/mpi/errors.hpp"
+#include "api/mpi/hints.hpp"
+#include "api/mpi/job.hpp"
+#include "mpi/status.hpp"
+
+namespace grapnel::front {
+namespace {
+
+using window::Options;
+using window::Windows;
+
+struct Creation {
+  const char* call;
+  MPI_Comm comm;
+  MPI_Info info;
+  Decision decision;  ///< where the window is ours
+  int flavor;
+};
+
+/// The members' ranks in the job, in the communicator's order. Empty: not all are of this world.
+std::vector<Rank> job_ranks(MPI_Comm comm) {
+  MPI_Group group = MPI_GROUP_NULL;
+  PMPI_Comm_group(comm, &group);
+  int size = 0;
+  PMPI_Group_size(group, &size);
+  std::vector<int> places(static_cast<std::size_t>(size)), ranks(static_cast<std::size_t>(size));
+  for (int at = 0; at < size; ++at) places[static_cast<std::size_t>(at)] = at;
+  PMPI_Group_translate_ranks(group, size, places.data(), the_job->world, ranks.data());
+  PMPI_Group_free(&group);
+  std::vector<Rank> found;
+  for (const int rank : ranks) {
+    if (rank == MPI_UNDEFINED) return {};
+    found.push_back(Rank{rank});
+  }
+  return found;
+}
+
+bool is_first(MPI_Comm comm) {
+  int rank = 0;
+  PMPI_Comm_rank(comm, &rank);
+  return rank == 0;
+}
+
+void count(MPI_Comm comm, Decision decision) {
+  if (is_first(comm)) the_job->statistics.count(decision);
+}
+
+/// What all members have to have.
+struct Agreed {
+  bool wanted = false;
+  int carrier = MPI_SUCCESS;  ///< the host's refusal, in all members alike
+};
+
+Agreed agree(MPI_Comm comm, bool wanted, int carrier) {
+  std::array<int, 2> mine = {wanted ? 1 : 0, -carrier}, all{};
+  MPI_Request request = MPI_REQUEST_NULL;
+  PMPI_Iallreduce(mine.data(), all.data(), 2, MPI_INT, MPI_MIN, comm, &request);
+  static_cast<void>(mpi::wait_for(the_job->waiting, request, sizeof mine));
+  return {all[0] != 0, -all[1]};
+}
+
+Options options_of(const Hints& hints) {
+  Options options;
+  options.lock_kind = lock_kind(hints);
+  options.no_locks = is_true(hints, "no_locks");
+  options.contiguous = !is_true(hints, "alloc_shared_noncontig");
+  options.same_unit = is_true(hints, "same_disp_unit");
+  options.many_threads = the_job->many_threads;
+  return options;
+}
+
+/// A fence of one of several threads may not enter the core's barrier: it meets by the host's, on a communicator of the
+/// window's own.
+void meet_by_host(Options& options, MPI_Comm comm) {
+  if (comm == MPI_COMM_NULL) return;
+  options.meet = [comm]() -> Status {
+    MPI_Request request = MPI_REQUEST_NULL;
+    GRAPNEL_TRY(mpi::status_of(PMPI_Ibarrier(comm, &request)));
+    return mpi::wait_for(the_job->waiting, request, 0);
+  };
+}
+
+int keep(const Creation& what, std::unique_ptr<Taken> taken, std::shared_ptr<window::Window> window, MPI_Win* win) {
+  const int me = window->my_place();
+  PMPI_Comm_group(what.comm, &taken->group);
+  taken->base = window->base_of(me);
+  taken->bytes = static_cast<MPI_Aint>(window->bytes_of(me));
+  taken->unit = static_cast<int>(window->unit_of(me));
+  taken->flavor = what.flavor;
+  taken->window = std::move(window);
+  *win = taken->handle;
+  the_job->handles.add(std::move(taken));
+  count(what.comm, what.decision);
+  return MPI_SUCCESS;
+}
+
+void drop(Taken& taken) {
+  if (taken.handle != MPI_WIN_NULL) host().Win_free(&taken.handle);
+  if (taken.meeting != MPI_COMM_NULL) PMPI_Comm_free(&taken.meeting);
+}
+
+/// What the program asked for, and a carrier; the communicator of meetings is made where it is needed.
+std::unique_ptr<Taken> begin_taking(const Creation& what, int& refused) {
+  auto taken = std::make_unique<Taken>();
+  taken->info = default_hints(what.flavor == MPI_WIN_FLAVOR_SHARED);
+  add_hints(taken->info, what.info);
+  refused = make_carrier(the_job->self, &taken->handle);
+  if (refused != MPI_SUCCESS) taken->handle = MPI_WIN_NULL;
+  return taken;
+}
+
+/// `make(places, options)` asks the window service. None: the window passes to the host.
+template <typename Make>
+std::optional<int> take(const Creation& what, std::span<const Rank> places, MPI_Win* win, const Make& make) {
+  int refused = MPI_SUCCESS;
+  auto taken = begin_taking(what, refused);
+  const auto asked = taken->info.find("grapnel");
+  const Agreed agreed = agree(what.comm, asked == taken->info.end() || asked->second == "on", refused);
+  if (!agreed.wanted || agreed.carrier != MPI_SUCCESS) {
+    drop(*taken);
+    if (agreed.wanted) return raise(what.comm, what.call, agreed.carrier, "the host MPI makes no more windows");
+    count(what.comm, Decision::kept_by_info);
+    return std::nullopt;
+  }
+  taken->info.erase("grapnel");
+  Options options = options_of(taken->info);
+  if (the_job->many_threads) PMPI_Comm_dup(what.comm, &taken->meeting);
+  meet_by_host(options, taken->meeting);
+  const CreationTurn turn(what.comm);
+  const MpiCall scope(what.call);
+  auto made = make(places, options);
+  if (made.ok()) return keep(what, std::move(taken), *std::move(made), win);
+  drop(*taken);
+  if (made.status().code() != Code::unavailable) {
+    const window::Outcome outcome(made.status());
+    return raise(what.comm, what.call, class_of(outcome), outcome.message());
+  }
+  count(what.comm, what.flavor == MPI_WIN_FLAVOR_SHARED ? Decision::several_nodes : Decision::memory_out_of_reach);
+  return std::nullopt;
+}
+
+/// The window, or what the host answers by `pass()`.
+template <typename Make, typename Pass>
+int create(const Creation& what, MPI_Win* win, const Make& make, const Pass& pass) {
+  if (the_job == nullptr || what.comm == MPI_COMM_NULL || win == nullptr) return pass();
+  int inter = 0;
+  PMPI_Comm_test_inter(what.comm, &inter);
+  if (inter != 0) {
+    count(what.comm, Decision::not_an_intracommunicator);
+    return pass();
+  }
+  const std::vector<Rank> places = job_ranks(what.comm);
+  if (places.empty()) {
+    count(what.comm, Decision::rank_of_another_world);
+    return pass();
+  }
+  const auto code = take(what, places, win, make);
+  return code ? *code : pass();
+}
+
+/// A size and a unit that MPI refuses go to the host, which refuses them.
+bool are_sound(MPI_Aint size, MPI_Aint unit) { return size >= 0 && unit > 0; }
+
+template <typename Pass>
+int allocate(MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win, const Pass& pass) {
+  if (!are_sound(size, unit)) return pass();
+  const Creation what{"MPI_Win_allocate", comm, info, Decision::allocated, MPI_WIN_FLAVOR_ALLOCATE};
+  const auto make = [&](std::span<const Rank> places, const Options& options) {
+    auto made = the_job->windows->allocate(places, static_cast<std::size_t>(size), unit, options);
+    if (made.ok()) *static_cast<void**>(base) = (*made)->base_of((*made)->my_place());
+    return made;
+  };
+  return create(what, win, make, pass);
+}
+
+template <typename Pass>
+int allocate_shared(MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win,
+                    const Pass& pass) {
+  if (!are_sound(size, unit)) return pass();
+  const Creation what{"MPI_Win_allocate_shared", comm, info, Decision::shared, MPI_WIN_FLAVOR_SHARED};
+  const auto make = [&](std::span<const Rank> places, const Options& options) {
+    auto made = the_job->windows->allocate_shared(places, static_cast<std::size_t>(size), unit, options);
+    if (made.ok()) *static_cast<void**>(base) = (*made)->base_of((*made)->my_place());
+    return made;
+  };
+  return create(what, win, make, pass);
+}
+
+template <typename Pass>
+int create_on_memory(void* base, MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, MPI_Win* win,
+                     const Pass& pass) {
+  if (!are_sound(size, unit)) return pass();
+  const Creation what{"MPI_Win_create", comm, info, Decision::created, MPI_WIN_FLAVOR_CREATE};
+  const auto make = [&](std::span<const Rank> places, const Options& options) {
+    return the_job->windows->create(places, base, static_cast<std::size_t>(size), unit, options);
+  };
+  return create(what, win, make, pass);
+}
+
+}  // namespace
+
+int Win_allocate(const Calls& next, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win) {
+  return allocate(size, unit, info, comm, base, win,
+                  [&] { return next.Win_allocate(size, unit, info, comm, base, win); });
+}
+
+int Win_allocate_shared(const Calls& next, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void* base,
+                        MPI_Win* win) {
+  return allocate_shared(size, unit, info, comm, base, win,
+                         [&] { return next.Win_allocate_shared(size, unit, info, comm, base, win); });
+}
+
+int Win_create(const Calls& next, void* base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
+  return create_on_memory(base, size, unit, info, comm, win,
+                          [&] { return next.Win_create(base, size, unit, info, comm, win); });
+}
+
+int Win_create_dynamic(const Calls& next, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
+  const Creation what{"MPI_Win_create_dynamic", comm, info, Decision::dynamic, MPI_WIN_FLAVOR_DYNAMIC};
+  const auto make = [](std::span<const Rank> places, const Options& options) {
+    return the_job->windows->create_dynamic(places, options);
+  };
+  return create(what, win, make, [&] { return next.Win_create_dynamic(info, comm, win); });
+}
+
+#if MPI_VERSION >= 4
+int Win_allocate_c(const Calls& next, MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void* base,
+                   MPI_Win* win) {
+  return allocate(size, unit, info, comm, base, win,
+                  [&] { return next.Win_allocate_c(size, unit, info, comm, base, win); });
+}
+
+int Win_allocate_shared_c(const Calls& next, MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void* base,
+                          MPI_Win* win) {
+  return allocate_shared(size, unit, info, comm, base, win,
+                         [&] { return next.Win_allocate_shared_c(size, unit, info, comm, base, win); });
+}
+
+int Win_create_c(const Calls& next, void* base, MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm,
+                 MPI_Win* win) {
+  return create_on_memory(base, size, unit, info, comm, win,
+                          [&] { return next.Win_create_c(base, size, unit, info, comm, win); });
+}
+#endif
+
+// The host's callbacks of attributes run while the window is still there.
+int Win_free(const Calls& next, MPI_Win* win) {
+  Taken* const taken = win == nullptr ? nullptr : find(*win);
+  if (taken == nullptr) return next.Win_free(win);
+  const char* const call = "MPI_Win_free";
+  if (auto outcome = taken->window->may_be_freed(); !outcome.ok()) return raise(*taken, call, outcome);
+  MPI_Win carrier = taken->handle;
+  if (const int code = host().Win_free(&carrier); code != MPI_SUCCESS) return code;
+  const auto ended = the_job->handles.remove(taken);
+  window::Outcome outcome;
+  {
+    const CreationTurn turn(ended->meeting);
+    const MpiCall scope(call);
+    outcome = the_job->windows->free(*ended->window);
+  }
+  PMPI_Group_free(&ended->group);
+  if (ended->meeting != MPI_COMM_NULL) PMPI_Comm_free(&ended->meeting);
+  *win = MPI_WIN_NULL;
+  if (outcome.ok()) return MPI_SUCCESS;
+  return raise(MPI_COMM_WORLD, call, class_of(outcome), outcome.message());
+}
+
+}  // namespace grapnel::front

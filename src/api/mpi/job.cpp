@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/mpi/job.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "api/mpi/calls.hpp"
+#include "api/mpi/types.hpp"
+#include "base/config.hpp"
+#include "mpi/join.hpp"
+#include "mpi/status.hpp"
+#include "runtime/assembly.hpp"
+#include "runtime/implementation.hpp"
+#include "runtime/settings.hpp"
+#include "window/settings.hpp"
+
+namespace grapnel::front {
+
+Job* the_job = nullptr;
+
+namespace {
+
+/// A job that ends by failure says so, and takes all ranks along.
+[[noreturn]] void stop(const char* call, const Status& failure) {
+  std::fprintf(stderr, "grapnel: %s: %s\n", call, failure.message().c_str());
+  PMPI_Abort(MPI_COMM_WORLD, 1);
+  std::abort();
+}
+
+/// Settings that one rank cannot read end the program in all, before one waits for another. `enabled`: in all ranks.
+void agree_on_settings(const char* call, bool& enabled) {
+  const auto config = base::Config::from_environment(runtime::settings_groups());
+  int mine[2] = {config.ok() ? 1 : 0, config.ok() && config->get<window::Settings>().enabled ? 1 : 0};
+  int all[2] = {};
+  PMPI_Allreduce(mine, all, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (!config.ok()) stop(call, config.status());
+  if (all[0] == 0) stop(call, Status(Code::invalid_argument, "another rank's settings cannot be used"));
+  enabled = all[1] != 0;
+}
+
+Status open_host_side(Job& job) {
+  GRAPNEL_TRY(mpi::status_of(PMPI_Comm_dup(MPI_COMM_SELF, &job.self)));
+  PMPI_Comm_set_errhandler(job.self, MPI_ERRORS_RETURN);
+  PMPI_Comm_group(MPI_COMM_WORLD, &job.world);
+  int level = MPI_THREAD_SINGLE;
+  PMPI_Query_thread(&level);
+  job.many_threads = level == MPI_THREAD_MULTIPLE;
+  if (job.many_threads) {
+    GRAPNEL_ASSIGN_OR_RETURN(job.creation_lock, job.runtime->create_lock_set(1));
+  }
+  MPI_Win carrier = MPI_WIN_NULL;
+  if (const int code = make_carrier(job.self, &carrier); code != MPI_SUCCESS) {
+    return mpi::failure("the host makes no window of one process", code);
+  }
+  host().Win_free(&carrier);
+  open_types();
+  return {};
+}
+
+void close_host_side(Job& job) {
+  if (job.self != MPI_COMM_NULL) PMPI_Comm_free(&job.self);
+  if (job.world != MPI_GROUP_NULL) PMPI_Group_free(&job.world);
+}
+
+Result<std::unique_ptr<Job>> build_job() {
+  GRAPNEL_TRY(mpi::check_mpi());
+  GRAPNEL_ASSIGN_OR_RETURN(auto foundation, runtime::real_foundation([](const base::Config& config, os::Host& host) {
+                             return mpi::join(MPI_COMM_WORLD, config, host);
+                           }));
+  GRAPNEL_ASSIGN_OR_RETURN(auto implementation, Runtime::Implementation::build(std::move(foundation)));
+  auto job = std::make_unique<Job>();
+  job->windows = &implementation->core->service<window::Windows>();
+  job->waiting = &implementation->core->waiting;
+  job->prints_statistics = implementation->config.get<runtime::Settings>().stats;
+  job->runtime = std::make_unique<Runtime>(std::move(implementation));
+  return job;
+}
+
+/// Collective. The core ends with a barrier of its own, in which MPI makes no progress: all ranks meet in MPI first.
+void end_job() {
+  Job* const job = the_job;
+  if (job->prints_statistics) job->statistics.print(MPI_COMM_WORLD);
+  MPI_Request request = MPI_REQUEST_NULL;
+  PMPI_Ibarrier(MPI_COMM_WORLD, &request);
+  if (const Status met = mpi::wait_for(job->waiting, request, 0); met.code() == Code::peer_dead) {
+    stop("MPI_Finalize", met);
+  }
+  the_job = nullptr;
+  const std::unique_ptr<Job> ended(job);
+  if (const Status finished = job->runtime->finish(); finished.code() == Code::peer_dead)
+    stop("MPI_Finalize", finished);
+  close_host_side(*job);
+}
+
+int on_mpi_ends(MPI_Comm, int, void*, void*) {
+  if (the_job != nullptr) end_job();
+  return MPI_SUCCESS;
+}
+
+void watch_mpi() {
+  int keyval = MPI_KEYVAL_INVALID;
+  PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_mpi_ends, &keyval, nullptr);
+  PMPI_Comm_set_attr(MPI_COMM_SELF, keyval, nullptr);
+}
+
+/// A rank whose windows stay the host's must not be alone with that.
+bool all_have(const Status& mine) {
+  int good = mine.ok() ? 1 : 0, all_good = 0;
+  PMPI_Allreduce(&good, &all_good, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  return all_good != 0;
+}
+
+void warn(const Status& failure) {
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (failure.ok() || rank != 0) return;
+  std::fprintf(stderr, "grapnel: warning: all windows stay the host MPI's: %s\n", failure.message().c_str());
+}
+
+void start_job(const char* call) {
+  bool enabled = false;
+  agree_on_settings(call, enabled);
+  if (!enabled) return;
+  auto job = build_job();
+  if (!job.ok()) return warn(job.status());
+  const Status opened = open_host_side(**job);
+  if (!all_have(opened)) {
+    warn(opened);
+    static_cast<void>((*job)->runtime->finish());  // the warning has said why
+    return close_host_side(**job);
+  }
+  watch_mpi();
+  the_job = job->release();
+}
+
+}  // namespace
+
+int Init_thread(const Calls& next, int* argc, char*** argv, int required, int* provided) {
+  // Only calling threads enter MPI, so FUNNELED does.
+  const int code = next.Init_thread(argc, argv, std::max(required, static_cast<int>(MPI_THREAD_FUNNELED)), provided);
+  if (code == MPI_SUCCESS) start_job("MPI_Init_thread");
+  return code;
+}
+
+int Init(const Calls& next, int* argc, char*** argv) {
+  int provided = MPI_THREAD_SINGLE;
+  const int code = next.Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
+  if (code == MPI_SUCCESS) start_job("MPI_Init");
+  return code;
+}
+
+}  // namespace grapnel::front

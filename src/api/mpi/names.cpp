@@ -1,0 +1,69 @@
+// The exported names, and what they find behind them.
+// SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "api/mpi/calls.hpp"
+
+namespace grapnel::front {
+namespace {
+
+#ifdef OPEN_MPI
+constexpr const char* kOurMpi = "Open MPI";
+#else
+constexpr const char* kOurMpi = "MPICH";
+#endif
+
+template <typename Function>
+void look_up(Function*& found, const char* name) {
+  found = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+/// By its own words: MPI allows this call at any time.
+bool is_other_mpi() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = {};
+  int length = 0;
+  if (PMPI_Get_library_version(text, &length) != MPI_SUCCESS || std::strstr(text, kOurMpi) != nullptr) return false;
+  text[std::strcspn(text, "\n")] = 0;
+  std::fprintf(
+      stderr,
+      "grapnel: this libgrapnel-mpi is for %s, and the program's MPI is %.60s: all windows stay its own; install "
+      "Grapnel for that MPI\n",
+      kOurMpi, text);
+  return true;
+}
+
+NextCalls looked_up() {
+  NextCalls next;
+#define GRAPNEL_LOOK_UP(name, parameters, ...) \
+  look_up(next.mpi.name, "MPI_" #name);        \
+  look_up(next.pmpi.name, "PMPI_" #name);
+  GRAPNEL_MPI_ALL_CALLS(GRAPNEL_LOOK_UP)
+#undef GRAPNEL_LOOK_UP
+  next.is_other_mpi = is_other_mpi();
+  return next;
+}
+
+}  // namespace
+
+const NextCalls& next_calls() {
+  static const NextCalls next = looked_up();
+  return next;
+}
+
+}  // namespace grapnel::front
+
+// A program of the other MPI has handles of another width: its arguments pass as they came.
+#define GRAPNEL_DEFINE_AS(mpi_name, name, kind, parameters, ...)          \
+  extern "C" int mpi_name parameters {                                    \
+    const grapnel::front::NextCalls& next = grapnel::front::next_calls(); \
+    if (next.is_other_mpi) [[unlikely]]                                   \
+      return next.kind.name(__VA_ARGS__);                                 \
+    return grapnel::front::name(next.kind, __VA_ARGS__);                  \
+  }
+#define GRAPNEL_DEFINE(name, parameters, ...)                       \
+  GRAPNEL_DEFINE_AS(MPI_##name, name, mpi, parameters, __VA_ARGS__) \
+  GRAPNEL_DEFINE_AS(PMPI_##name, name, pmpi, parameters, __VA_ARGS__)
+GRAPNEL_MPI_ALL_CALLS(GRAPNEL_DEFINE)

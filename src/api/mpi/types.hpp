@@ -1,0 +1,35 @@
+// MPI's datatypes as layouts (window/layout.hpp).
+//
+// A derived type is flattened once, by its envelope and contents; the layout is an attribute of the type, so that it
+// ends with the type, whose handle may then be used again. Predefined types are a table, filled at the start.
+// Threads: any. Cost: a predefined type: a probe of a hash table; a derived one: MPI_Type_get_attr, 20 to 40 ns.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+
+#include "window/layout.hpp"
+
+namespace grapnel::front {
+
+/// What MPI's operations ask of a type: MPI 3.1, section 5.9.2.
+enum class TypeClass : std::uint8_t { none, integer, fortran_integer, floating, logical, complex, byte, pair };
+
+struct Predefined {
+  window::LayoutPointer layout;
+  TypeClass type_class = TypeClass::none;
+};
+
+/// Fills the table of predefined types. Once, after MPI's start.
+void open_types();
+
+/// Null: no predefined type.
+const Predefined* predefined(MPI_Datatype type);
+
+/// Of one element of the type; null for MPI_DATATYPE_NULL, and for what the host cannot take apart. It lives as long as
+/// the type.
+const window::Layout* layout_of(MPI_Datatype type);
+
+}  // namespace grapnel::front

@@ -1,0 +1,184 @@
+// Locks: places that are taken now and waited for at the first use, and what an operation waits for before it is sent.
+//
+// Invariants:
+//  1. An operation is sent after its target's lock was granted, and is complete before the lock is released.
+//  2. A thread has at most one place in a queue that was not granted yet, in all windows together: it waits for that one
+//     before it asks for another lock. So ranks that lock in the same order never wait for each other in a circle.
+//  3. One thread waits for a target's access; the others wait for that thread.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "window/internal/services.hpp"
+#include "window/internal/state_lock.hpp"
+#include "window/planted.hpp"
+#include "window/window.hpp"
+
+namespace grapnel::window {
+
+// ---- several threads
+
+Status Window::wait_for_change(std::uint32_t seen) {
+  return services_.waiting.on_word(changes_, [seen](std::uint32_t value) { return value != seen; });
+}
+
+void Window::changed() {
+  if (!options_.many_threads) return;
+  changes_.fetch_add(1, std::memory_order_release);
+  services_.waiting.host().wake(changes_);
+}
+
+void Window::set_access(int place, Access access) {
+  {
+    const StateLock lock(*this);
+    target(place).access = access;
+  }
+  changed();
+}
+
+// ---- access to a target
+
+Outcome Window::get_access(int place) {
+  Access before{};
+  for (;;) {
+    std::uint32_t seen = 0;
+    {
+      const StateLock lock(*this);
+      if (may_go(place)) return {};
+      before = target(place).access;
+      seen = changes_.load(std::memory_order_acquire);
+      if (before != Access::in_work) {
+        target(place).access = Access::in_work;
+        break;
+      }
+    }
+    GRAPNEL_WINDOW_TRY(wait_for_change(seen));
+  }
+  Outcome got = wait_for_access(place, before);
+  set_access(place, got.ok() ? Access::granted : before);
+  return got;
+}
+
+Outcome Window::wait_for_access(int place, Access before) {
+  if (planted(Bug::used_before_granted) && before == Access::asked) return {};
+  if (before == Access::none) return take_shared(place);
+  const AskedLock asked = services_.asked.take(*this, place);
+  return locks_->finish(*asked.acquisition, nullptr);
+}
+
+// ---- locks
+
+Outcome Window::settle_asked() {
+  if (planted(Bug::two_places)) return {};
+  const AskedLock asked = services_.asked.of_this_thread();
+  return asked.window == nullptr ? Outcome() : asked.window->get_access(asked.target);
+}
+
+// Of lock_all.
+Outcome Window::take_shared(int place) {
+  GRAPNEL_WINDOW_TRY(settle_asked());
+  GRAPNEL_WINDOW_TRY(locks_->acquire(0, part(place).rank, {.shared = true}, nullptr));
+  const StateLock lock(*this);
+  target(place).holds_lock = target(place).is_shared = true;
+  held_.push_back(place);
+  return {};
+}
+
+// Takes the lock, where that needs no message, or a place in its queue.
+Outcome Window::ask(int place, bool shared) {
+  // First of all: a lock that is had at once counts as well.
+  GRAPNEL_WINDOW_TRY(settle_asked());
+  const Rank home = part(place).rank;
+  if (!shared && locks_->acquire_at_once(0, home)) {
+    set_access(place, Access::granted);
+    return {};
+  }
+  auto started = locks_->start(0, home, {.shared = shared});
+  if (!started) return started.status();
+  services_.asked.add({this, place, *std::move(started)});
+  set_access(place, Access::asked);
+  const bool loads_and_stores = place == my_place_ || flavor_ == Flavor::shared;
+  return loads_and_stores ? get_access(place) : Outcome();
+}
+
+Outcome Window::lock(int place, bool shared, bool nocheck) {
+  GRAPNEL_WINDOW_TRY(check_place("lock", place));
+  if (options_.no_locks) return Outcome(Fault::synchronization, "lock: the window was made with no_locks");
+  {
+    const StateLock lock(*this);
+    GRAPNEL_WINDOW_TRY(epochs_.lock(place, shared));
+    needs_no_access_ = false;
+    Target& one = target(place);
+    one.access = nocheck ? Access::granted : Access::in_work;
+    one.holds_lock = !nocheck;
+    one.is_shared = shared;
+  }
+  if (nocheck) return {};
+  Outcome asked = ask(place, shared);
+  if (asked.ok()) return {};
+  const StateLock lock(*this);
+  target(place) = {};
+  GRAPNEL_WINDOW_TRY(epochs_.unlock(place));
+  return asked;
+}
+
+// The lock is given back also where a write was refused.
+Outcome Window::release(int place) {
+  const Target was = target(place);
+  if (!was.holds_lock) return {};
+  return was.is_shared ? locks_->release(0, part(place).rank, true, {}) : locks_->release(0, part(place).rank);
+}
+
+Outcome Window::unlock(int place) {
+  GRAPNEL_WINDOW_TRY(check_place("unlock", place));
+  bool is_granted = false;
+  {
+    const StateLock lock(*this);
+    GRAPNEL_WINDOW_TRY(epochs_.unlock(place));
+    is_granted = may_go(place);
+  }
+  if (!is_granted) GRAPNEL_WINDOW_TRY(get_access(place));
+  Outcome early = planted(Bug::released_before_fence) ? release(place) : Outcome();
+  Outcome completed = complete_at(place, true);
+  Outcome released = planted(Bug::released_before_fence) ? std::move(early) : release(place);
+  const StateLock lock(*this);
+  forget_used(place);
+  target(place) = {};
+  return completed.ok() ? std::move(released) : std::move(completed);
+}
+
+Outcome Window::lock_all(bool nocheck) {
+  if (options_.no_locks) return Outcome(Fault::synchronization, "lock_all: the window was made with no_locks");
+  {
+    const StateLock lock(*this);
+    GRAPNEL_WINDOW_TRY(epochs_.lock_all());
+    needs_no_access_ = nocheck;
+  }
+  if (nocheck) return {};
+  if (flavor_ != Flavor::shared) return get_access(my_place_);
+  for (int place = 0; place < size(); ++place) GRAPNEL_WINDOW_TRY(get_access(place));
+  return {};
+}
+
+Outcome Window::unlock_all() {
+  {
+    const StateLock lock(*this);
+    GRAPNEL_WINDOW_TRY(epochs_.unlock_all());
+    needs_no_access_ = false;
+  }
+  Outcome first = complete_all(true);
+  for (const int place : held_) {
+    Outcome released = release(place);
+    if (first.ok()) first = std::move(released);
+    set_access(place, Access::none);
+    target(place) = {};
+  }
+  held_.clear();
+  const StateLock lock(*this);
+  for (const int place : std::exchange(used_, {})) target(place).is_used = false;
+  return first;
+}
+
+}  // namespace grapnel::window

@@ -1,0 +1,242 @@
+// The accumulate family: updates of rma, all under its stripes, so that each is atomic for each element with all others.
+//
+//   one run on each side        one update                           ⌈bytes/chunk⌉ messages
+//   a sum, nothing fetched      one accumulate of pieces             the same, and the pieces' addresses
+//   one run at the target       packed here, one update, waited for
+//   else                        an update for each run on all sides
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "window/internal/launch.hpp"
+#include "window/internal/services.hpp"
+#include "window/internal/state_lock.hpp"
+#include "window/layout.hpp"
+#include "window/window.hpp"
+
+namespace grapnel::window {
+
+struct Window::Update {
+  const char* call;
+  Side origin;  ///< not looked at with Operation::none
+  Side result;  ///< no layout: nothing is fetched
+  int target;
+  Place place;
+  Operation operation;
+
+  bool reads_origin() const { return operation != Operation::none; }
+  bool fetches() const { return result.layout != nullptr; }
+  NumberType number() const { return *place.layout->number(); }
+};
+
+namespace {
+
+/// The accumulate of ARMCI's types that is the same as the sum of a number.
+std::optional<ElementType> summed_as(Operation operation, NumberType number) {
+  if (operation != Operation::sum) return std::nullopt;
+  switch (number) {
+    case NumberType::int32:
+    case NumberType::uint32: return ElementType::int32;
+    case NumberType::int64:
+    case NumberType::uint64: return ElementType::int64;
+    case NumberType::float32: return ElementType::float32;
+    case NumberType::float64: return ElementType::float64;
+    case NumberType::complex64: return ElementType::complex64;
+    case NumberType::complex128: return ElementType::complex128;
+    default: return std::nullopt;
+  }
+}
+
+std::size_t elements_of(const Layout& layout, std::int64_t count) {
+  return layout.elements() * static_cast<std::size_t>(count);
+}
+
+std::byte* at(const Side& side, const Run& run) { return static_cast<std::byte*>(side.base) + run.offset; }
+
+/// A side's walk over elements; of no side, one that never ends and has no address.
+class Elements {
+ public:
+  Elements(const Side& side, bool exists) : side_(side) {
+    if (exists) cursor_.emplace(*side.layout, side.count, Walk::elements);
+  }
+  std::byte* address() const { return cursor_ ? at(side_, cursor_->run()) : nullptr; }
+  std::size_t most(std::size_t bytes) const { return cursor_ ? std::min(bytes, cursor_->run().bytes) : bytes; }
+  void advance(std::size_t bytes) {
+    if (cursor_) cursor_->advance(bytes);
+  }
+
+ private:
+  const Side side_;
+  std::optional<Cursor> cursor_;
+};
+
+/// The side as one run; null where it does not exist. False: it is none.
+bool as_one(const Side& side, bool exists, std::byte*& address) {
+  address = nullptr;
+  if (!exists) return true;
+  const auto run = side.layout->contiguous(side.count, Walk::elements);
+  if (run) address = at(side, *run);
+  return run.has_value();
+}
+
+Bytes pack(const Side& side) {
+  Bytes packed;
+  for (Cursor cursor(*side.layout, side.count, Walk::elements); !cursor.at_end(); cursor.advance(cursor.run().bytes)) {
+    const std::byte* const from = at(side, cursor.run());
+    packed.insert(packed.end(), from, from + cursor.run().bytes);
+  }
+  return packed;
+}
+
+// By the members of each element: what is between them is not the result's.
+void unpack(const Bytes& elements, const Side& side) {
+  Cursor from(*side.layout->element(*side.layout->number()),
+              static_cast<std::int64_t>(elements_of(*side.layout, side.count)));
+  for (Cursor to(*side.layout, side.count); !to.at_end();) {
+    const std::size_t bytes = std::min(from.run().bytes, to.run().bytes);
+    std::memcpy(at(side, to.run()), elements.data() + from.run().offset, bytes);
+    from.advance(bytes);
+    to.advance(bytes);
+  }
+}
+
+}  // namespace
+
+// ---- arguments
+
+Outcome Window::check_update(const Update& what) const {
+  const auto number = what.place.layout->number();
+  const std::size_t elements = elements_of(*what.place.layout, what.place.count);
+  const auto fits = [&](const Side& side) {
+    return side.count >= 0 && side.layout != nullptr && side.layout->number() == number &&
+           elements_of(*side.layout, side.count) == elements;
+  };
+  if (elements == 0) return {};
+  if (!number) return Outcome(Fault::type, fmt::format("{}: the target's elements are not of one type", what.call));
+  if ((what.reads_origin() && !fits(what.origin)) || (what.fetches() && !fits(what.result))) {
+    return Outcome(Fault::type, fmt::format("{}: the target has {} elements of type {}; the origin, or the result, has "
+                                            "another number or type",
+                                            what.call, elements, static_cast<int>(*number)));
+  }
+  const auto kernel = reduction(what.operation, *number);
+  if (kernel && kernel->prepare == nullptr) return {};
+  return Outcome(Fault::operation, fmt::format("{}: operation {} does not exist for type {}", what.call,
+                                               static_cast<int>(what.operation), static_cast<int>(*number)));
+}
+
+Outcome Window::update(const Update& what, Pending* pending) {
+  Aim aim;
+  GRAPNEL_WINDOW_TRY(this->aim(what.call, what.target, what.place, aim));
+  GRAPNEL_WINDOW_TRY(check_update(what));
+  GRAPNEL_WINDOW_TRY(enter(what.call, what.target, pending != nullptr));
+  return launch(aim, what.target, pending, !what.fetches(),
+                [&](Handle* handle) { return start_update(what, aim, handle); });
+}
+
+// ---- ways
+
+Status Window::start_update(const Update& what, const Aim& aim, Handle* handle) {
+  std::byte *operands = nullptr, *old_elements = nullptr;
+  const auto run = what.place.layout->contiguous(what.place.count, Walk::elements);
+  const bool in_one =
+      as_one(what.origin, what.reads_origin(), operands) && as_one(what.result, what.fetches(), old_elements);
+  if (!run) return update_pieces(what, aim, handle);
+  if (!in_one) return update_packed(what, aim);
+  GRAPNEL_ASSIGN_OR_RETURN(
+      const auto transfer,
+      rma::Rma::update_transfer(what.operation, what.number(), operands, old_elements, aim.at + run->offset,
+                                elements_of(*what.place.layout, what.place.count), aim.rank));
+  return services_.rma.start(transfer, handle);
+}
+
+// One run at the target, and several here.
+Status Window::update_packed(const Update& what, const Aim& aim) {
+  const Run run = *what.place.layout->contiguous(what.place.count, Walk::elements);
+  const Bytes operands = what.reads_origin() ? pack(what.origin) : Bytes();
+  Bytes old_elements(what.fetches() ? run.bytes : 0);
+  GRAPNEL_ASSIGN_OR_RETURN(
+      const auto transfer,
+      rma::Rma::update_transfer(what.operation, what.number(), operands.empty() ? nullptr : operands.data(),
+                                old_elements.empty() ? nullptr : old_elements.data(), aim.at + run.offset,
+                                elements_of(*what.place.layout, what.place.count), aim.rank));
+  GRAPNEL_TRY(services_.rma.transfer(transfer));
+  if (what.fetches()) unpack(old_elements, what.result);
+  return {};
+}
+
+Status Window::update_pieces(const Update& what, const Aim& aim, Handle* handle) {
+  const auto summed = what.fetches() ? std::nullopt : summed_as(what.operation, what.number());
+  const std::size_t element_bytes = what.place.layout->element_bytes();
+  Elements origin(what.origin, what.reads_origin()), result(what.result, what.fetches());
+  std::vector<Piece> pieces;
+  for (Cursor to(*what.place.layout, what.place.count, Walk::elements); !to.at_end();) {
+    const std::size_t bytes = result.most(origin.most(to.run().bytes));
+    std::byte* const remote = aim.at + to.run().offset;
+    if (summed) {
+      pieces.push_back({origin.address(), remote, bytes});
+    } else {
+      GRAPNEL_ASSIGN_OR_RETURN(const auto transfer,
+                               rma::Rma::update_transfer(what.operation, what.number(), origin.address(),
+                                                         result.address(), remote, bytes / element_bytes, aim.rank));
+      GRAPNEL_TRY(services_.rma.start(transfer, handle));
+    }
+    origin.advance(bytes);
+    result.advance(bytes);
+    to.advance(bytes);
+  }
+  if (!summed) return {};
+  GRAPNEL_ASSIGN_OR_RETURN(const auto arithmetic, rma::Rma::arithmetic(*summed, nullptr, aim.bytes));
+  return services_.rma.start(rma::Rma::VectorTransfer{rma::OperationKind::accumulate, arithmetic, pieces, aim.rank},
+                             handle);
+}
+
+// ---- the calls
+
+Outcome Window::accumulate(const Side& origin, int target, const Place& place, Operation operation, Pending* pending) {
+  return update({"accumulate", origin, {}, target, place, operation}, pending);
+}
+
+Outcome Window::get_accumulate(const Side& origin, const Side& result, int target, const Place& place,
+                               Operation operation, Pending* pending) {
+  if (result.layout == nullptr) return Outcome(Fault::type, "get_accumulate: no layout of the result was given");
+  return update({"get_accumulate", origin, result, target, place, operation}, pending);
+}
+
+Outcome Window::fetch_and_op(const void* origin, void* result, NumberType number, int target, std::int64_t displacement,
+                             Operation operation) {
+  const char* const call = "fetch_and_op";
+  const auto kernel = reduction(operation, number);
+  const auto bytes = static_cast<std::int64_t>(kernel ? kernel->element_bytes : 0);
+  Aim aim;
+  GRAPNEL_WINDOW_TRY(aim_bytes(call, target, displacement, 0, bytes, aim));
+  if (!kernel || kernel->prepare != nullptr) {
+    return Outcome(Fault::operation, fmt::format("{}: operation {} does not exist for type {}", call,
+                                                 static_cast<int>(operation), static_cast<int>(number)));
+  }
+  GRAPNEL_WINDOW_TRY(enter(call, target, false));
+  auto transfer = rma::Rma::update_transfer(operation, number, origin, result, aim.at, 1, aim.rank);
+  if (!transfer) return transfer.status();
+  return services_.rma.start(*transfer, nullptr);
+}
+
+Outcome Window::compare_and_swap(const void* origin, const void* compare, void* result, std::size_t bytes, int target,
+                                 std::int64_t displacement) {
+  const char* const call = "compare_and_swap";
+  if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) {
+    return Outcome(Fault::type, fmt::format("{}: {} bytes; it takes 1, 2, 4 or 8", call, bytes));
+  }
+  Aim aim;
+  GRAPNEL_WINDOW_TRY(aim_bytes(call, target, displacement, 0, static_cast<std::int64_t>(bytes), aim));
+  GRAPNEL_WINDOW_TRY(enter(call, target, false));
+  std::uint64_t expected = 0, desired = 0;
+  std::memcpy(&expected, compare, bytes);
+  std::memcpy(&desired, origin, bytes);
+  const auto old_value = services_.rma.compare(aim.at, expected, desired, bytes, aim.rank);
+  if (!old_value) return old_value.status();
+  std::memcpy(result, &*old_value, bytes);
+  return {};
+}
+
+}  // namespace grapnel::window

@@ -1,0 +1,171 @@
+// Put and get: arguments, epoch, access, and the transfer.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "window/internal/launch.hpp"
+#include "window/internal/services.hpp"
+#include "window/internal/state_lock.hpp"
+#include "window/layout.hpp"
+#include "window/window.hpp"
+
+namespace grapnel::window {
+namespace {
+
+// Pieces that one transfer names: 96 KiB of them.
+constexpr std::size_t kMostPieces = 4096;
+
+Outcome bad_count(const char* call, std::int64_t count) {
+  return Outcome(Fault::count, fmt::format("{}: the count is {}; it takes 0 and more", call, count));
+}
+
+bool are_too_many(const Layout& layout, std::int64_t count) {
+  const auto most = static_cast<std::size_t>(INT64_MAX);
+  return count > 0 && layout.bytes() > most / static_cast<std::size_t>(count);
+}
+
+Outcome check_copies(const char* call, const Layout* layout, std::int64_t count) {
+  if (count < 0) return bad_count(call, count);
+  if (layout == nullptr) return Outcome(Fault::type, fmt::format("{}: no layout was given", call));
+  if (!are_too_many(*layout, count)) return {};
+  return Outcome(Fault::count,
+                 fmt::format("{}: {} copies of {} bytes do not fit into any memory", call, count, layout->bytes()));
+}
+
+std::size_t data_bytes(const Layout& layout, std::int64_t count) {
+  return layout.bytes() * static_cast<std::size_t>(count);
+}
+
+/// A row as a shape of the other side's counts.
+Strided as_rows_of(const Strided& other) {
+  Strided shape = other;
+  std::int64_t stride = shape.count[0];
+  for (int level = 0; level < shape.levels; ++level) {
+    shape.stride[level] = stride;
+    stride *= shape.count[level + 1];
+  }
+  return shape;
+}
+
+bool have_equal_counts(const Strided& a, const Strided& b) {
+  return a.levels == b.levels && std::equal(a.count, a.count + a.levels + 1, b.count);
+}
+
+/// Both sides in the same counts, where that is possible.
+bool align(Strided& a, Strided& b) {
+  a = normalised(a);
+  b = normalised(b);
+  if (a.levels == 0) a = as_rows_of(b);
+  if (b.levels == 0) b = as_rows_of(a);
+  return have_equal_counts(a, b);
+}
+
+}  // namespace
+
+Outcome Window::check_place(const char* call, int place) const {
+  if (place >= 0 && place < size()) return {};
+  return Outcome(Fault::rank,
+                 fmt::format("{}: target {} is not in the window's group, 0 to {}", call, place, size() - 1));
+}
+
+Outcome Window::aim_bytes(const char* call, int target, std::int64_t displacement, std::int64_t low, std::int64_t high,
+                          Aim& found) const {
+  GRAPNEL_WINDOW_TRY(check_place(call, target));
+  if (displacement < 0) {
+    return Outcome(Fault::displacement,
+                   fmt::format("{}: the displacement is {}; it takes 0 and more", call, displacement));
+  }
+  const Part& part = parts_[static_cast<std::size_t>(target)];
+  found.rank = part.rank;
+  found.is_near = part.is_near;
+  if (low == high) return {};
+  std::int64_t at = 0, first = 0, end = 0;
+  const bool fits = !__builtin_mul_overflow(displacement, part.unit, &at) && !__builtin_add_overflow(at, low, &first) &&
+                    !__builtin_add_overflow(at, high, &end);
+  if (!fits || first < 0 || static_cast<std::uint64_t>(end) > part.bytes) {
+    return Outcome(Fault::range,
+                   fmt::format("{}: bytes {} to {} from displacement {}, in units of {}, lie outside the {} bytes of "
+                               "target {}",
+                               call, low, high, displacement, part.unit, part.bytes, target));
+  }
+  found.at = part.base + at;
+  return {};
+}
+
+Outcome Window::aim(const char* call, int target, const Place& place, Aim& found) const {
+  GRAPNEL_WINDOW_TRY(check_copies(call, place.layout, place.count));
+  found.bytes = data_bytes(*place.layout, place.count);
+  std::int64_t last = 0;
+  if (place.count > 1 && __builtin_mul_overflow(place.count - 1, place.layout->extent(), &last)) {
+    return bad_count(call, place.count);
+  }
+  const Extent touched = place.layout->bounds(place.count);
+  return aim_bytes(call, target, place.displacement, touched.low, touched.high, found);
+}
+
+Outcome Window::enter(const char* call, int target, bool is_request) {
+  {
+    const StateLock lock(*this);
+    GRAPNEL_WINDOW_TRY(is_request ? epochs_.passive(call, target) : Outcome());
+    GRAPNEL_WINDOW_TRY(epochs_.operation(call, target));
+    note_used(target);
+    if (may_go(target)) [[likely]]
+      return {};
+  }
+  return get_access(target);
+}
+
+Status Window::start_move(rma::OperationKind kind, const Side& origin, const Place& place, const Aim& aim,
+                          Handle* handle) {
+  auto* const base = static_cast<std::byte*>(origin.base);
+  const auto local_run = origin.layout->contiguous(origin.count), run = place.layout->contiguous(place.count);
+  if (local_run && run) {
+    return services_.rma.start(
+        rma::Rma::ContiguousTransfer{kind, {}, base + local_run->offset, aim.at + run->offset, run->bytes, aim.rank},
+        handle);
+  }
+  auto local = origin.layout->as_strided(origin.count), remote = place.layout->as_strided(place.count);
+  if (local && remote && align(local->shape, remote->shape)) {
+    return services_.rma.start(
+        rma::Rma::StridedTransfer{
+            kind, {}, base + local->offset, &local->shape, aim.at + remote->offset, &remote->shape, aim.rank},
+        handle);
+  }
+  std::vector<Piece> pieces;
+  Cursor from(*origin.layout, origin.count), to(*place.layout, place.count);
+  while (!from.at_end() && !to.at_end()) {
+    const std::size_t bytes = std::min(from.run().bytes, to.run().bytes);
+    pieces.push_back({base + from.run().offset, aim.at + to.run().offset, bytes});
+    from.advance(bytes);
+    to.advance(bytes);
+    if (pieces.size() < kMostPieces && !to.at_end()) continue;
+    GRAPNEL_TRY(services_.rma.start(rma::Rma::VectorTransfer{kind, {}, pieces, aim.rank}, handle));
+    pieces.clear();
+  }
+  return {};
+}
+
+Outcome Window::move(rma::OperationKind kind, const Side& origin, int target, const Place& place, Pending* pending) {
+  const char* const call = rma::to_string(kind);
+  GRAPNEL_WINDOW_TRY(check_copies(call, origin.layout, origin.count));
+  Aim aim;
+  GRAPNEL_WINDOW_TRY(this->aim(call, target, place, aim));
+  if (data_bytes(*origin.layout, origin.count) != aim.bytes) {
+    return Outcome(Fault::type, fmt::format("{}: the origin has {} bytes, the target {}", call,
+                                            data_bytes(*origin.layout, origin.count), aim.bytes));
+  }
+  GRAPNEL_WINDOW_TRY(enter(call, target, pending != nullptr));
+  return launch(aim, target, pending, kind == rma::OperationKind::put,
+                [&](Handle* handle) { return start_move(kind, origin, place, aim, handle); });
+}
+
+Outcome Window::put(const Side& origin, int target, const Place& place, Pending* pending) {
+  return move(rma::OperationKind::put, origin, target, place, pending);
+}
+
+Outcome Window::get(const Side& origin, int target, const Place& place, Pending* pending) {
+  return move(rma::OperationKind::get, origin, target, place, pending);
+}
+
+}  // namespace grapnel::window

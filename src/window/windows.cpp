@@ -1,0 +1,206 @@
+// Windows are made and freed.
+//
+//   every member: exchange wishes ─▶ refuse alike, or allocate ─▶ locks ─▶ the window
+//
+// The part of a member in the allocation: [its memory, at a page][control, at a cache line]. With shared memory that is
+// contiguous the first member's part has the memory of all.
+// SPDX-License-Identifier: Apache-2.0
+#include "window/windows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/codec.hpp"
+#include "exchange/agreement.hpp"
+#include "rma/service.hpp"
+#include "window/internal/control.hpp"
+#include "window/internal/services.hpp"
+
+namespace grapnel::window {
+namespace {
+
+Result<std::unique_ptr<core::Service>> open(core::Core& core, progress::HandlerId) {
+  return std::unique_ptr<core::Service>(std::make_unique<Windows>(core));
+}
+
+/// A member's wish, as the others get it.
+struct Offer {
+  std::uint64_t base = 0, bytes = 0;
+  std::int64_t unit = 0;
+  std::uint32_t flavor = 0, lock_kind = 0, no_locks = 0, contiguous = 0, same_unit = 0;
+  std::uint32_t reached = 1;  ///< its memory lies in segments
+
+  bool is_like(const Offer& other) const {
+    return flavor == other.flavor && lock_kind == other.lock_kind && no_locks == other.no_locks &&
+           contiguous == other.contiguous && same_unit == other.same_unit && (same_unit == 0 || unit == other.unit);
+  }
+};
+static_assert(std::has_unique_object_representations_v<Offer>);
+
+/// Every member computes the same answer from the same offers.
+Status judge(const std::vector<Offer>& offers, const std::vector<Part>& parts) {
+  for (std::size_t place = 0; place < offers.size(); ++place) {
+    const Offer& one = offers[place];
+    const std::size_t rank = index(parts[place].rank);
+    if (one.unit < 1) {
+      return Status(Code::invalid_argument,
+                    fmt::format("a window of rank {} has the unit {}; it takes 1 and more", rank, one.unit));
+    }
+    if (!one.is_like(offers.front())) {
+      return Status(Code::invalid_argument,
+                    fmt::format("ranks {} and {} make a window with different flavours, options or units",
+                                index(parts.front().rank), rank));
+    }
+    if (one.flavor == static_cast<std::uint32_t>(Flavor::shared) && parts[place].node != parts.front().node) {
+      return Status(Code::unavailable, fmt::format("shared memory of ranks {} and {}: they are of different nodes",
+                                                   index(parts.front().rank), rank));
+    }
+    if (one.reached == 0) {
+      return Status(Code::unavailable,
+                    fmt::format("the memory that rank {} brings to a window is not of a segment; allocate it", rank));
+    }
+  }
+  return {};
+}
+
+std::uint64_t sum_of_bytes(const std::vector<Part>& parts) {
+  return std::accumulate(parts.begin(), parts.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const Part& part) { return sum + part.bytes; });
+}
+
+bool has_own_memory(Flavor flavor) { return flavor == Flavor::allocated || flavor == Flavor::shared; }
+
+}  // namespace
+
+const core::ServiceType kService{"window", Settings::group, nullptr, 0, open};
+
+Windows::Windows(core::Core& core)
+    : settings_(core.config.get<Settings>()),
+      services_(new Services{core.launch, core.waiting, core.exchange, core.segments, core.service<locks::Locks>(),
+                             core.service<rma::RmaService>().rma(), core.service<sync::Barriers>()}) {}
+
+Windows::~Windows() = default;
+
+// ---- creation
+
+Windows::Created Windows::allocate(std::span<const Rank> places, std::size_t bytes, std::int64_t unit,
+                                   const Options& options) {
+  return make(places, {Flavor::allocated, options, nullptr, bytes, unit});
+}
+
+Windows::Created Windows::allocate_shared(std::span<const Rank> places, std::size_t bytes, std::int64_t unit,
+                                          const Options& options) {
+  return make(places, {Flavor::shared, options, nullptr, bytes, unit});
+}
+
+Windows::Created Windows::create(std::span<const Rank> places, void* base, std::size_t bytes, std::int64_t unit,
+                                 const Options& options) {
+  return make(places, {Flavor::created, options, base, bytes, unit});
+}
+
+Windows::Created Windows::make(std::span<const Rank> places, const Wish& wish) {
+  const launch::NodeMap& nodes = services_->launch.nodes();
+  GRAPNEL_ASSIGN_OR_RETURN(auto group, launch::make_group({places.begin(), places.end()}, services_->launch.rank(),
+                                                          services_->launch.size()));
+  std::shared_ptr<Window> window(
+      new Window(*services_, std::make_shared<const launch::Group>(std::move(group)), wish.flavor, wish.options));
+  for (const Rank rank : places) {
+    const NodeId node = nodes.node_of[index(rank)];
+    window->parts_.push_back({rank, node, nullptr, 0, 1, node == services_->launch.node()});
+    if (rank == services_->launch.rank()) window->my_place_ = static_cast<int>(window->parts_.size()) - 1;
+  }
+  GRAPNEL_TRY(agree(*window, wish));
+  GRAPNEL_TRY(allocate_memory(*window));
+  const Status locked = make_locks(*window);
+  if (locked.ok()) return window;
+  if (locked.code() != Code::peer_dead) GRAPNEL_TRY(give_back(*window));
+  return locked;
+}
+
+Status Windows::agree(Window& window, const Wish& wish) {
+  const bool in_segment = wish.bytes == 0 || services_->segments.contains(wish.base, wish.bytes);
+  Offer mine;
+  mine.base = reinterpret_cast<std::uint64_t>(wish.base);
+  mine.bytes = wish.bytes;
+  mine.unit = wish.unit;
+  mine.flavor = static_cast<std::uint32_t>(wish.flavor);
+  mine.lock_kind = static_cast<std::uint32_t>(lock_kind(wish.options));
+  mine.no_locks = wish.options.no_locks ? 1 : 0;
+  mine.contiguous = wish.options.contiguous ? 1 : 0;
+  mine.same_unit = wish.options.same_unit ? 1 : 0;
+  mine.reached = has_own_memory(wish.flavor) || in_segment ? 1 : 0;
+  const launch::Group& group = *window.group_;
+  GRAPNEL_ASSIGN_OR_RETURN(const auto all, services_->exchange.allgather(group, base::bytes_of(mine)));
+  std::vector<Offer> offers;
+  for (Part& part : window.parts_) {
+    // A member that sent something else has no unit, and is refused.
+    const Offer offer = base::Decoder(all[group.index_of(part.rank)]).get<Offer>().value_or(Offer());
+    part.bytes = offer.bytes;
+    part.unit = offer.unit;
+    part.base = reinterpret_cast<std::byte*>(offer.base);
+    offers.push_back(offer);
+  }
+  return judge(offers, window.parts_);
+}
+
+Status Windows::allocate_memory(Window& window) {
+  const bool in_one = window.flavor_ == Flavor::shared && window.options_.contiguous;
+  const bool holds_all = in_one && window.my_place_ == 0;
+  std::uint64_t bytes =
+      has_own_memory(window.flavor_) ? window.parts_[static_cast<std::size_t>(window.my_place_)].bytes : 0;
+  if (in_one) bytes = holds_all ? sum_of_bytes(window.parts_) : 0;
+  GRAPNEL_ASSIGN_OR_RETURN(const auto allocation,
+                           services_->segments.allocate(*window.group_, control_bytes_behind(bytes, window.size())));
+  place_parts(window, allocation);
+  return {};
+}
+
+void Windows::place_parts(Window& window, const segment::Allocation& allocation) const {
+  const bool in_one = window.flavor_ == Flavor::shared && window.options_.contiguous;
+  const launch::Group& group = *window.group_;
+  std::byte* next = nullptr;
+  for (std::size_t place = 0; place < window.parts_.size(); ++place) {
+    Part& part = window.parts_[place];
+    auto* const block = static_cast<std::byte*>(allocation.parts[group.index_of(part.rank)].address);
+    if (in_one) {
+      if (place == 0) next = block;
+      part.base = std::exchange(next, next + part.bytes);
+    } else if (has_own_memory(window.flavor_)) {
+      part.base = block;
+    }
+    std::uint64_t user_bytes = has_own_memory(window.flavor_) ? part.bytes : 0;
+    if (in_one) user_bytes = place == 0 ? sum_of_bytes(window.parts_) : 0;
+    window.controls_.push_back(block + control_offset(user_bytes));
+    if (part.rank == services_->launch.rank()) window.allocation_ = block;
+  }
+}
+
+Status Windows::make_locks(Window& window) {
+  if (window.options_.no_locks) return {};
+  LockOptions options;
+  options.kind = lock_kind(window.options_);
+  GRAPNEL_ASSIGN_OR_RETURN(window.locks_, services_->locks.create(window.group_, 1, options));
+  return {};
+}
+
+// ---- the end
+
+Status Windows::give_back(Window& window) {
+  if (window.locks_ != nullptr) GRAPNEL_TRY(services_->locks.destroy(*window.locks_));
+  window.locks_.reset();
+  return services_->segments.free(*window.group_, std::exchange(window.allocation_, nullptr));
+}
+
+Outcome Windows::free(Window& window) {
+  GRAPNEL_WINDOW_TRY(window.may_be_freed());
+  Outcome completed = window.complete_all(true);
+  const Status met = window.options_.meet ? window.options_.meet() : services_->barriers.run(*window.group_);
+  if (!met.ok() && met.code() != Code::refused) return met;
+  GRAPNEL_WINDOW_TRY(give_back(window));
+  return completed.ok() ? Outcome(met) : std::move(completed);
+}
+
+}  // namespace grapnel::window
