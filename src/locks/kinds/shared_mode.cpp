@@ -67,9 +67,9 @@ bool SharedMode::take_now(const LockId& lock, bool shared) {
 
 Status SharedMode::start(Acquisition& a) {
   a.step = kNoPlace;
-  if (!a.shared || a.started_by == nullptr) return take_place(a);
-  a.done = context_.options.payload_bytes == 0 && take_now(a.lock, true);
-  return {};
+  a.done = a.shared && context_.options.payload_bytes == 0 && take_now(a.lock, true);
+  const bool looks_later = a.shared && a.started_by != nullptr;
+  return a.done || looks_later ? Status() : take_place(a);
 }
 
 Status SharedMode::take_place(Acquisition& a) {
@@ -277,7 +277,7 @@ std::string SharedMode::describe(const Acquisition& a) {
   if (a.step == kNoPlace) return "it has not asked for it yet";
   if (a.step == kInLine) return lock_->describe(a);
   if (!context_.at_home(a.lock)) return "it waits for readers that its home counts";
-  return fmt::format("{} readers are inside", a.tally.admitted - readers(a.lock).left.load());
+  return fmt::format("readers inside: {}", a.tally.admitted - readers(a.lock).left.load());
 }
 
 }  // namespace grapnel::locks
