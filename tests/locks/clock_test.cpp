@@ -57,10 +57,11 @@ void take_and_give_back(LockSet& set, bool shared) {
 }
 
 // Rank 1 takes the free lock alone, again and again; then it waits for rank 0, who holds it.
-void be_a_rank(Runtime& g, os::Host& host, LockKind kind) {
+void be_a_rank(Runtime& g, os::Host& host, LockKind kind, bool shared_mode) {
   SCOPED_TRACE(to_string(kind));
   LockOptions options;
   options.kind = kind;
+  options.shared_mode = shared_mode;
   auto created = g.create_lock_set(1, options);
   ASSERT_OK(created.status());
   if (g.rank() != kHome) {
@@ -68,7 +69,7 @@ void be_a_rank(Runtime& g, os::Host& host, LockKind kind) {
                 for (int i = 0; i < 10; ++i) take_and_give_back(*created, false);
               }),
               0U);
-    if (kind == LockKind::reader_writer) {
+    if (shared_mode || kind == LockKind::reader_writer) {
       EXPECT_EQ(reads_in([&] {
                   for (int i = 0; i < 10; ++i) take_and_give_back(*created, true);
                 }),
@@ -98,7 +99,9 @@ TEST(LockClock, IsNotReadByWhoDoesNotWait) {
     foundation.host = std::shared_ptr<os::Host>(std::shared_ptr<void>(), &host);
     auto started = runtime::assemble(std::move(foundation));
     ASSERT_TRUE(started.ok()) << started.status().to_string();
-    for (const LockKind kind : kAllLockKinds) be_a_rank(**started, host, kind);
+    for (const LockKind kind : kAllLockKinds) {
+      for (const bool shared_mode : {false, true}) be_a_rank(**started, host, kind, shared_mode);
+    }
   });
   EXPECT_TRUE(outcome.ok()) << outcome.report;
 }

@@ -179,6 +179,85 @@ WORLD_TEST_ON(LockCounts, ReadersOfANodeWithAGrantSendNothing, (std::vector<Shap
   EXPECT_OK(g.free(*board));
 }
 
+namespace {
+
+constexpr LockKind kCountReaders[] = {LockKind::server_queue, LockKind::ticket, LockKind::armci_hybrid,
+                                      LockKind::test_and_set, LockKind::mcs,    LockKind::mcs_by_cas,
+                                      LockKind::cohort};
+
+// What `act` of rank `actor` makes all send.
+template <typename Act>
+std::int64_t messages_of(Runtime& g, const Memory& board, const LockSet& set, std::size_t actor, Act act) {
+  const std::int64_t before = messages(g, board, set);
+  if (index(g.rank()) == actor) act();
+  return messages(g, board, set) - before;
+}
+
+}  // namespace
+
+// The shared mode around an algorithm: writers alone send what they send without it; a reader passes through the lock.
+WORLD_TEST_ON(LockCounts, OfReadersAreWhatIsPromised, (std::vector<Shape>{{3, 3}})) {
+  const auto board = g.allocate(8 * static_cast<std::size_t>(g.size()));
+  ASSERT_TRUE(board.ok());
+  const Rank home{0};
+  for (const LockKind kind : kCountReaders) {
+    SCOPED_TRACE(to_string(kind));
+    LockOptions options;
+    options.kind = kind;
+    options.shared_mode = true;
+    auto created = g.create_lock_set(1, options);
+    ASSERT_OK(created.status());
+    LockSet set = *created;
+    const auto of = [&](std::size_t actor, auto act) { return messages_of(g, *board, set, actor, act); };
+    const auto lock = [&] { EXPECT_OK(set.lock(0, home)); };
+    const auto unlock = [&] { EXPECT_OK(set.unlock(0, home)); };
+    const auto share = [&] { EXPECT_OK(set.lock_shared(0, home)); };
+    const auto leave = [&] { EXPECT_OK(set.unlock_shared(0, home)); };
+    // Ranks beside the server send to it, of this kind.
+    const std::int64_t asks = kind == LockKind::server_queue ? 1 : 0;
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_EQ(of(1, lock), 2) << "no reader since the last writer";
+      EXPECT_EQ(of(1, unlock), 1);
+    }
+    EXPECT_EQ(of(1, share), 3) << "it takes the lock and gives it back";
+    EXPECT_EQ(of(2, share), 3);
+    EXPECT_EQ(of(0, share), 3 * asks);
+    EXPECT_EQ(of(0, leave), 0);
+    EXPECT_EQ(of(1, leave), 1);
+    EXPECT_EQ(of(2, leave), 1);
+    EXPECT_EQ(of(1, lock), 4) << "asks whether the readers have left";
+    EXPECT_EQ(of(1, unlock), 1);
+    EXPECT_EQ(of(2, lock), 2) << "none came since";
+    EXPECT_EQ(of(2, unlock), 1);
+    EXPECT_EQ(of(1, share), 3);
+    EXPECT_EQ(of(1, leave), 1);
+    EXPECT_EQ(of(0, lock), 2 * asks) << "it looks itself";
+    EXPECT_EQ(of(0, unlock), asks);
+
+    // A writer elsewhere waits for a reader of the home's node, which is the last one and says so.
+    EXPECT_EQ(of(0, share), 3 * asks);
+    LockRequest request;
+    EXPECT_EQ(of(1,
+                 [&] {
+                   auto started = set.start_lock(0, home);
+                   ASSERT_OK(started.status());
+                   request = *started;
+                   for (int i = 0; i < 3; ++i) {
+                     const auto tested = set.test(request);
+                     EXPECT_TRUE(tested.ok() && !*tested);
+                     settle(g);
+                   }
+                 }),
+              3)
+        << "the lock, and the question";
+    EXPECT_EQ(of(0, leave), 2) << "to the server, and its answer";
+    EXPECT_EQ(of(1, [&] { EXPECT_OK(set.wait(request)); }), 0);
+    EXPECT_EQ(of(1, unlock), 1);
+    EXPECT_OK(g.destroy_lock_set(set));
+  }
+  EXPECT_OK(g.free(*board));
+}
+
 WORLD_TEST_ON(LockCounts, PausesDouble, (std::vector<Shape>{{2, 2}})) {
   const std::uint64_t first_ns = 100 * base::kMicrosecond_ns;
   for (const Wait how : kAllWaits) {

@@ -136,6 +136,7 @@ void endure(Runtime& g, LockKind kind) {
 void want_it_among_others(Runtime& g, LockKind kind, bool shared, bool others_shared) {
   LockOptions options;
   options.kind = kind;
+  options.shared_mode = shared || others_shared;
   auto created = g.create_lock_set(1, options);
   ASSERT_TRUE(created.ok());
   const auto over = g.allocate(4);
@@ -158,24 +159,11 @@ void want_it_among_others(Runtime& g, LockKind kind, bool shared, bool others_sh
   EXPECT_OK(g.free(*over));
 }
 
-}  // namespace
-
-// One test per kind, so that each can be run alone.
-#define ENDURES(kind) \
-  WORLD_TEST_ON(LockEndurance, kind, endurance_shapes()) { endure(g, LockKind::kind); }
-
-ENDURES(server_queue)
-ENDURES(ticket)
-ENDURES(armci_hybrid)
-ENDURES(test_and_set)
-ENDURES(mcs)
-ENDURES(mcs_by_cas)
-ENDURES(cohort)
-
 // Readers and writers, all the time: no rank is kept out, neither by the ones nor by the others.
-WORLD_TEST_ON(LockEndurance, reader_writer, endurance_shapes()) {
+void read_and_write(Runtime& g, LockKind kind) {
   LockOptions options;
-  options.kind = LockKind::reader_writer;
+  options.kind = kind;
+  options.shared_mode = true;
   auto created = g.create_lock_set(1, options);
   ASSERT_TRUE(created.ok());
   const auto words = g.allocate(16);
@@ -204,6 +192,32 @@ WORLD_TEST_ON(LockEndurance, reader_writer, endurance_shapes()) {
   EXPECT_OK(g.free(*words));
 }
 
+}  // namespace
+
+// One test per kind, so that each can be run alone.
+#define ENDURES(kind) \
+  WORLD_TEST_ON(LockEndurance, kind, endurance_shapes()) { endure(g, LockKind::kind); }
+
+ENDURES(server_queue)
+ENDURES(ticket)
+ENDURES(armci_hybrid)
+ENDURES(test_and_set)
+ENDURES(mcs)
+ENDURES(mcs_by_cas)
+ENDURES(cohort)
+
+#define READS_AND_WRITES(kind) \
+  WORLD_TEST_ON(LockReadersAndWriters, kind, endurance_shapes()) { read_and_write(g, LockKind::kind); }
+
+READS_AND_WRITES(server_queue)
+READS_AND_WRITES(ticket)
+READS_AND_WRITES(armci_hybrid)
+READS_AND_WRITES(test_and_set)
+READS_AND_WRITES(mcs)
+READS_AND_WRITES(mcs_by_cas)
+READS_AND_WRITES(cohort)
+READS_AND_WRITES(reader_writer)
+
 // The same where the others never stop: who is passed over for ever does not end.
 #define NEVER_STARVES(kind) \
   WORLD_TEST_ON(LockNeverStarves, kind, endurance_shapes()) { want_it_among_others(g, LockKind::kind, false, false); }
@@ -216,12 +230,22 @@ NEVER_STARVES(mcs)
 NEVER_STARVES(mcs_by_cas)
 NEVER_STARVES(cohort)
 
-WORLD_TEST_ON(LockNeverStarves, AWriterAmongReaders, endurance_shapes()) {
-  want_it_among_others(g, LockKind::reader_writer, false, true);
-}
+#define A_WRITER_NEVER_STARVES(kind)                                                  \
+  WORLD_TEST_ON(LockNeverStarves, AWriterAmongReadersOf_##kind, endurance_shapes()) { \
+    want_it_among_others(g, LockKind::kind, false, true);                             \
+  }
+#define A_READER_NEVER_STARVES(kind)                                                  \
+  WORLD_TEST_ON(LockNeverStarves, AReaderAmongWritersOf_##kind, endurance_shapes()) { \
+    want_it_among_others(g, LockKind::kind, true, false);                             \
+  }
 
-WORLD_TEST_ON(LockNeverStarves, AReaderAmongWriters, endurance_shapes()) {
-  want_it_among_others(g, LockKind::reader_writer, true, false);
-}
+A_WRITER_NEVER_STARVES(reader_writer)
+A_READER_NEVER_STARVES(reader_writer)
+// The shared mode around an algorithm has the algorithm's order.
+A_WRITER_NEVER_STARVES(server_queue)
+A_WRITER_NEVER_STARVES(ticket)
+A_WRITER_NEVER_STARVES(mcs)
+A_WRITER_NEVER_STARVES(cohort)
+A_READER_NEVER_STARVES(cohort)
 
 }  // namespace grapnel::test

@@ -34,6 +34,13 @@ constexpr Mutant kMutants[] = {
     {17, LockKind::cohort, "TheNextOfTheNodeIsNotWoken"},
     {18, LockKind::ticket, "NobodyIsWokenByATicketServed"},
     {19, LockKind::reader_writer, "NobodyIsWokenByTheBell"},
+    {20, LockKind::ticket, "ReadersLetAWriterIn"},
+    {21, LockKind::cohort, "AReaderIsNotNamedToTheNextWriter"},
+    {22, LockKind::mcs, "AWriterForgetsWhoCameBefore"},
+    {23, LockKind::test_and_set, "TheLastReaderWakesNoWriter"},
+    {24, LockKind::cohort, "TheLastReaderDoesNotTellTheServer"},
+    {25, LockKind::armci_hybrid, "AWriterThatGaveUpStaysInside"},
+    {26, LockKind::server_queue, "TheServerAnswersAWriterAtOnce"},
 };
 
 class LockMutant : public ::testing::TestWithParam<Mutant> {};

@@ -37,6 +37,16 @@ BUGS = [
     (17, "node_queue.cpp", "if (found == kSleeps) context_", "if (found == kSleeps && !BUG) context_"),
     (18, "ticket_server.hpp", "    context_.waiting.host().wake(words.serving);", "    if (!BUG) context_.waiting.host().wake(words.serving);"),
     (19, "reader_writer.cpp", "  context_.waiting.host().wake(words.bell);", "  if (!BUG) context_.waiting.host().wake(words.bell);"),
+    (20, "shared_mode.cpp", "return tally.since_writer == 0 || have_left(", "return tally.since_writer == 0 || BUG || have_left("),
+    (21, "shared_mode.cpp", "  tally.since_writer = 1;", "  tally.since_writer = BUG ? 0 : 1;"),
+    (22, "shared_mode.cpp", "{admitted_[lock.ordinal], 0}", "{BUG ? 0 : admitted_[lock.ordinal], 0}"),
+    (23, "shared_mode.cpp", "  if (awaiter == kHere) context_.waiting.host().wake(readers(lock).left);",
+     "  if (awaiter == kHere && !BUG) context_.waiting.host().wake(readers(lock).left);"),
+    (24, "shared_mode.cpp", "return awaiter == kElsewhere ?", "return awaiter == kElsewhere && !BUG ?"),
+    (25, "shared_mode.cpp", "  if (!none) return step_back(a);\n  hold(a);\n  return {};\n}\n\nStatus SharedMode::attempt",
+     "  if (!none && !BUG) return step_back(a);\n  hold(a);\n  return {};\n}\n\nStatus SharedMode::attempt"),
+    (26, "shared_mode.cpp", "&& have_left(lock, found->second.admitted)) answer_waiter",
+     "&& (BUG || have_left(lock, found->second.admitted))) answer_waiter"),
 ]
 
 DECLARATION = "namespace grapnel::test {\nextern int planted_bug;\n}\n"

@@ -96,6 +96,9 @@ void visit_attacker(Party& p, std::uint64_t round) {
   static_cast<void>(g.put_and_signal(some, rows, there, rows, there + 8, 1, to));
   static_cast<void>(g.notify(to));
   if (p.locks.lock_for(1, to, kPatience_ns).ok()) static_cast<void>(p.locks.unlock(1, to));
+  for (const Rank home : {to, Rank{0}}) {  // unavailable in sets without a shared mode
+    if (p.locks.lock_shared_for(1, home, kPatience_ns).ok()) static_cast<void>(p.locks.unlock_shared(1, home));
+  }
   // Pages of the shared heap, at home with this rank's node or another, and its memory.
   auto* const page = static_cast<int*>(p.heap.base()) + 1024 * (p.me + 3 * (round % 7));
   p.heap.store(page, p.heap.load(page) + 1);
@@ -221,7 +224,7 @@ void take_part(Runtime& g, const Plan& plan, std::uint64_t seed, LockKind kind, 
   auto ground = g.allocate(kGroundBytes);
   auto gap = g.allocate(32 * base::kMiB);
   auto words = g.allocate(4096);
-  auto locks = g.create_lock_set(2, {.kind = kind});
+  auto locks = g.create_lock_set(2, {.kind = kind, .shared_mode = seed / 8 % 2 == 0});
   RuntimeAccess::parts(g).config.change<dsm::Settings>().protocol =
       seed / 2 % 2 == 0 ? dsm::ProtocolChoice::hlrc : dsm::ProtocolChoice::lrc;
   auto heap = g.open_shared_heap({.bytes = base::kMiB, .locks = g.size()});

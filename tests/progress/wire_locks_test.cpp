@@ -42,8 +42,8 @@ TEST_P(WireLock, WhatIsForTheHomeIsRefusedElsewhere) {
     ASSERT_TRUE(locks.ok());
     EXPECT_OK(g.barrier());
     Forger forger(g);
-    constexpr Verb kForHome[] = {Verb::free,        Verb::cancel,    Verb::look,
-                                 Verb::want_shared, Verb::want_sole, Verb::give_back};
+    constexpr Verb kForHome[] = {Verb::free,      Verb::cancel,    Verb::look,        Verb::want_shared,
+                                 Verb::want_sole, Verb::give_back, Verb::reader_left, Verb::stop_awaiting};
     for (const Verb verb : kForHome) {
       if (forger.me() == 2) forger.ask(NodeId{1}, locks::kLockTellHandler, base::bytes_of(lock_body(verb, 0, 2)), {});
     }
@@ -202,6 +202,62 @@ TEST(Wire, AReaderWriterNobodyAskedForEndsTheJob) {
   expect_sentence(report, "the server of node 0 grants it to this node, which has not asked for it");
 }
 
+// What a home that counts readers is asked: each rank once, and one rank at a time.
+TEST(Wire, OneWriterWaitsForTheReadersOfALock) {
+  const auto report = report_of({}, [](Runtime& g) {
+    auto locks = g.create_lock_set(1, {.kind = LockKind::ticket, .shared_mode = true});
+    ASSERT_TRUE(locks.ok());
+    if (g.rank() == Rank{0}) EXPECT_OK(locks->lock_shared(0, Rank{0}));
+    EXPECT_OK(g.barrier());
+    Forger forger(g);
+    auto body = lock_body(Verb::await_readers, 0, 0);
+    body.value = 1;
+    bool answered[2] = {};
+    if (forger.me() == 2) {
+      for (bool& one : answered) forger.ask(NodeId{0}, locks::kLockAskHandler, base::bytes_of(body), {}, &one);
+      forger.await(answered[1]);  // refused
+      EXPECT_FALSE(answered[0]);
+      auto wrong = body;
+      wrong.value = std::uint64_t{1} << 32;
+      forger.ask(NodeId{0}, locks::kLockAskHandler, base::bytes_of(wrong), {}, &(answered[1] = false));
+      forger.await(answered[1]);
+      // Neither of this node, nor counted at home.
+      forger.ask(NodeId{0}, locks::kLockTellHandler, base::bytes_of(lock_body(Verb::reader_left, 0, 0)), {});
+    }
+    expect_over(g.barrier());
+    if (forger.me() == 0) {
+      EXPECT_EQ(refused_at(g), 3U);
+    }
+    EXPECT_OK(g.barrier());
+    if (forger.me() == 1) forger.ask(NodeId{0}, locks::kLockAskHandler, base::bytes_of(body), {}, &answered[0]);
+    forger.pass(base::kMillisecond_ns);
+    EXPECT_OK(g.barrier());
+  });
+  expect_sentence(report, "lock 0 of rank 0 (ticket): rank 1 waits for its readers while rank 2 does");
+}
+
+// A reader that leaves twice lets a writer in early; no rank waits for ever.
+TEST(Wire, AReaderThatLeavesTwiceKeepsNoWriterOut) {
+  const auto report = report_of({}, [](Runtime& g) {
+    auto locks = g.create_lock_set(1, {.kind = LockKind::mcs, .shared_mode = true});
+    ASSERT_TRUE(locks.ok());
+    EXPECT_OK(locks->lock_shared(0, Rank{0}));
+    EXPECT_OK(locks->unlock_shared(0, Rank{0}));
+    Forger forger(g);
+    auto body = lock_body(Verb::reader_left, 0, 0);
+    body.flag = 1;
+    if (forger.me() == 2) forger.ask(NodeId{0}, locks::kLockTellHandler, base::bytes_of(body), {});
+    EXPECT_OK(g.barrier());
+    use_locks(g, *locks);
+    EXPECT_OK(locks->lock_shared(0, Rank{0}));
+    EXPECT_OK(locks->unlock_shared(0, Rank{0}));
+    use_locks(g, *locks);
+    EXPECT_OK(g.barrier());
+    EXPECT_OK(g.destroy_lock_set(*locks));
+  });
+  EXPECT_EQ(report, "");
+}
+
 // Ranks 1 and 3 are what the messages name; rank 0 leads node 0 and is no member.
 std::vector<LockSetBody> wrong_sets(const void* block) {
   LockSetBody right;
@@ -209,7 +265,7 @@ std::vector<LockSetBody> wrong_sets(const void* block) {
   right.block = reinterpret_cast<std::uintptr_t>(block);
   right.kind = static_cast<std::uint32_t>(LockKind::cohort);
   right.count = 1;
-  std::vector<LockSetBody> wrong(10, right);
+  std::vector<LockSetBody> wrong(11, right);
   wrong[0].set = 7;  // of a group whose first member is rank 0
   wrong[1].block = 0;
   wrong[2].block += 8;
@@ -219,7 +275,8 @@ std::vector<LockSetBody> wrong_sets(const void* block) {
   wrong[6].kind = 99;
   wrong[7].lines = UINT64_MAX;
   wrong[8].payload_bytes = UINT64_MAX;
-  wrong[9].ends = 1;  // of no set
+  wrong[9].shared_mode = 2;
+  wrong[10].ends = 1;  // of no set
   return wrong;
 }
 

@@ -26,17 +26,14 @@ Tally tally_in(ByteView handed) {
 
 }  // namespace
 
-// At home: how many of the readers that were admitted have not left. `from` says how many were.
-std::uint32_t SharedMode::inside(const LockId& lock, std::uint32_t admitted, const Sender& from) const {
-  const std::uint32_t readers_inside = admitted - readers(lock).left.load();
-  if (static_cast<std::int32_t>(readers_inside) < 0) {
-    context_.abort_job(lock, from, "knows of fewer readers than have left");
-  }
-  return readers_inside;
+// At home. A rank that left without having been inside would make more leave than came: then none is inside, and no
+// writer waits for ever.
+bool SharedMode::have_left(const LockId& lock, std::uint32_t admitted) const {
+  return static_cast<std::int32_t>(admitted - readers(lock).left.load()) <= 0;
 }
 
 bool SharedMode::none_is_inside(const LockId& lock, const Tally& tally) const {
-  return tally.since_writer == 0 || inside(lock, tally.admitted, {Voice::rank, context_.my_node, context_.me}) == 0;
+  return tally.since_writer == 0 || have_left(lock, tally.admitted);
 }
 
 Status SharedMode::hand_on(const LockId& lock, const Tally& tally, ByteView payload) {
@@ -67,9 +64,9 @@ bool SharedMode::take_now(const LockId& lock, bool shared) {
 
 Status SharedMode::start(Acquisition& a) {
   a.step = kNoPlace;
-  if (!a.shared || a.started_by == nullptr) return take_place(a);
-  a.done = context_.options.payload_bytes == 0 && take_now(a.lock, true);
-  return {};
+  a.done = a.shared && context_.options.payload_bytes == 0 && take_now(a.lock, true);
+  const bool looks_later = a.shared && a.started_by != nullptr;
+  return a.done || looks_later ? Status() : take_place(a);
 }
 
 Status SharedMode::take_place(Acquisition& a) {
@@ -234,9 +231,7 @@ void SharedMode::on_stop(const LockId& lock, Rank rank) {
 
 void SharedMode::serve(const LockId& lock) {
   const auto found = waiters_.find(lock.ordinal);
-  if (found == waiters_.end()) return;
-  const Sender from{Voice::rank, context_.node_of(found->second.rank), found->second.rank};
-  if (inside(lock, found->second.admitted, from) == 0) answer_waiter(lock, kGone);
+  if (found != waiters_.end() && have_left(lock, found->second.admitted)) answer_waiter(lock, kGone);
 }
 
 void SharedMode::answer_waiter(const LockId& lock, Flag flag) {
@@ -257,7 +252,7 @@ progress::Outcome SharedMode::answer(const LockId& lock, const LockBody& body, B
   if (from.node == context_.my_node || body.flag > 1 || body.value != admitted) return progress::Outcome::refused;
   if (body.flag == 1) {
     LockBody said = body;
-    said.flag = inside(lock, admitted, from) == 0 ? kGone : kInside;
+    said.flag = have_left(lock, admitted) ? kGone : kInside;
     context_.answer(request, said, {});
     return progress::Outcome::done;
   }
@@ -277,7 +272,7 @@ std::string SharedMode::describe(const Acquisition& a) {
   if (a.step == kNoPlace) return "it has not asked for it yet";
   if (a.step == kInLine) return lock_->describe(a);
   if (!context_.at_home(a.lock)) return "it waits for readers that its home counts";
-  return fmt::format("{} readers are inside", a.tally.admitted - readers(a.lock).left.load());
+  return fmt::format("readers inside: {}", a.tally.admitted - readers(a.lock).left.load());
 }
 
 }  // namespace grapnel::locks

@@ -31,7 +31,7 @@
 //
 // Invariants:
 //  1. What a releaser hands on comes to the next holder, whichever way (algorithm.hpp), so `admitted` counts every
-//     reader that is or was inside, and `left` ≤ `admitted`.
+//     reader that is or was inside, and `left` ≤ `admitted`, modulo 2^32.
 //  2. One writer waits for the readers: it holds the lock. `awaited` and the server's waiter are of it.
 //  3. The reader that makes `left` equal to `awaited` sees it: it adds before it looks, and a writer writes `awaited`
 //     before it looks at `left`; all sequentially consistent.
@@ -82,7 +82,7 @@ class SharedMode final : public Algorithm {
   };
 
   Readers& readers(const LockId& lock) const { return *reinterpret_cast<Readers*>(context_.memory.readers(lock)); }
-  std::uint32_t inside(const LockId& lock, std::uint32_t admitted, const Sender& from) const;
+  bool have_left(const LockId& lock, std::uint32_t admitted) const;
   bool none_is_inside(const LockId& lock, const Tally& tally) const;
   Status hand_on(const LockId& lock, const Tally& tally, ByteView payload);
   Status admit_reader(const LockId& lock, Tally tally, ByteView payload);
