@@ -13,14 +13,15 @@
 #include "segment/segment.hpp"
 #include "sync/barrier.hpp"
 #include "sync/notifications.hpp"
+#include "sync/signals.hpp"
 #include "transport/settings.hpp"
 
 namespace grapnel::runtime {
 
 const ServiceTypes& standard_services() {
   static const ServiceTypes services{
-      &locks::kService,      &rma::kService, &sync::kBarrierService, &sync::kNotificationService,
-      &collective::kService, &dsm::kService,
+      &locks::kService,      &rma::kService,        &sync::kBarrierService, &sync::kNotificationService,
+      &sync::kSignalService, &collective::kService, &dsm::kService,
   };
   return services;
 }
