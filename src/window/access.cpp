@@ -64,6 +64,7 @@ Outcome Window::get_access(int place) {
 Outcome Window::wait_for_access(int place, Access before) {
   if (planted(Bug::used_before_granted) && before == Access::asked) return {};
   if (before == Access::none) return take_shared(place);
+  if (before == Access::awaits_post) return wait_for_post(place);
   const AskedLock asked = services_.asked.take(*this, place);
   return locks_->finish(*asked.acquisition, nullptr);
 }

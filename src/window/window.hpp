@@ -228,6 +228,10 @@ class Window {
   Status wait_for_change(std::uint32_t seen);
   void changed();
 
+  // exposure.cpp
+  Outcome check_places(const char* call, std::span<const int> places) const;
+  Status wait_for_post(int place);
+
   // completion.cpp
   void note_used(int place);
   void forget_used(int place);
@@ -258,11 +262,13 @@ class Window {
 
   base::Mutex mutex_;
   EpochState epochs_;
-  bool needs_no_access_ = false;  ///< fence; lock_all with nocheck
-  std::vector<Target> targets_;   ///< by place
-  std::vector<int> used_;         ///< targets elsewhere with operations in this epoch
-  std::vector<int> held_;         ///< by lock_all
-  std::vector<int> started_at_;   ///< places of start
+  bool needs_no_access_ = false;               ///< fence; lock_all with nocheck
+  std::vector<Target> targets_;                ///< by place
+  std::vector<int> used_;                      ///< targets elsewhere with operations in this epoch
+  std::vector<int> held_;                      ///< by lock_all
+  std::vector<int> started_at_;                ///< places of start
+  std::vector<std::uint32_t> posts_expected_;  ///< by place, since the window was made; empty until the first start
+  std::uint32_t completes_expected_ = 0;
   std::vector<std::shared_ptr<Started>> started_;
   os::Word changes_{0};  ///< grows when a thread that others may wait for is ready
 };
