@@ -132,7 +132,8 @@ class Window {
   Outcome lock(int target, bool shared, bool nocheck = false);
   /// flush, then release. Errors: as flush; the lock is given back.
   Outcome unlock(int target);
-  /// A shared lock of every member: its own, and in shared memory all, at once; the others at their first use.
+  /// A shared lock of every member: up to its own place, and in shared memory all, at once; the others, up to the target,
+  /// at the first use of one of them.
   Outcome lock_all(bool nocheck = false);
   Outcome unlock_all();
 
@@ -220,6 +221,7 @@ class Window {
   Outcome get_access(int place);
   Outcome wait_for_access(int place, Access before);
   Outcome take_shared(int place);
+  int held_until();
   Outcome ask(int place, bool shared);
   /// What this thread has asked for and not been granted is granted.
   Outcome settle_asked();
@@ -265,7 +267,7 @@ class Window {
   bool needs_no_access_ = false;               ///< fence; lock_all with nocheck
   std::vector<Target> targets_;                ///< by place
   std::vector<int> used_;                      ///< targets elsewhere with operations in this epoch
-  std::vector<int> held_;                      ///< by lock_all
+  std::vector<int> held_;                      ///< by lock_all: all up to some place
   std::vector<int> started_at_;                ///< places of start
   std::vector<std::uint32_t> posts_expected_;  ///< by place, since the window was made; empty until the first start
   std::uint32_t completes_expected_ = 0;
