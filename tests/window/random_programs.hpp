@@ -8,7 +8,8 @@
 // A relay: an origin puts a number into its word 8 of all parts, flushes all, and then raises its flag in the part of
 // one rank. A rank that sees a flag finds at least that number in each part.
 //
-// The first window's locks are of any kind. The second window has its places backwards. Locks are taken in ascending order.
+// The first window's locks are of any kind. The second window has its places backwards. Locks are taken in ascending
+// order.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
