@@ -8,6 +8,7 @@
 
 #include "api/mpi/handles.hpp"
 #include "api/mpi/predefined_attributes.hpp"
+#include "grapnel/export.hpp"
 
 namespace grapnel::front {
 namespace {
@@ -34,10 +35,10 @@ void get_attr(const char* name, const MPI_Fint* win, const MPI_Fint* keyval, MPI
 }  // namespace
 }  // namespace grapnel::front
 
-#define GRAPNEL_WRAPPER(name)                                                                        \
-  extern "C" void name(const MPI_Fint* win, const MPI_Fint* keyval, MPI_Aint* value, MPI_Fint* flag, \
-                       MPI_Fint* error) {                                                            \
-    grapnel::front::get_attr(#name, win, keyval, value, flag, error);                                \
+#define GRAPNEL_WRAPPER(name)                                                                                    \
+  extern "C" GRAPNEL_API void name(const MPI_Fint* win, const MPI_Fint* keyval, MPI_Aint* value, MPI_Fint* flag, \
+                                   MPI_Fint* error) {                                                            \
+    grapnel::front::get_attr(#name, win, keyval, value, flag, error);                                            \
   }
 
 GRAPNEL_WRAPPER(mpi_win_get_attr)
