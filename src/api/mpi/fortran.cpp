@@ -15,6 +15,15 @@ namespace {
 
 using Wrapper = void(const MPI_Fint*, const MPI_Fint*, MPI_Aint*, MPI_Fint*, MPI_Fint*);
 
+/// MPICH's predefined keyvals are odd in C, and the next number in Fortran.
+int in_c(MPI_Fint keyval) {
+#ifdef MPICH_VERSION
+  return static_cast<int>(static_cast<unsigned>(keyval) - 1u);
+#else
+  return keyval;
+#endif
+}
+
 MPI_Aint as_number(const Taken& taken, int keyval) {
   if (keyval == MPI_WIN_BASE) return reinterpret_cast<MPI_Aint>(taken.base);
   if (keyval == MPI_WIN_SIZE) return taken.bytes;
@@ -25,9 +34,9 @@ MPI_Aint as_number(const Taken& taken, int keyval) {
 
 void get_attr(const char* name, const MPI_Fint* win, const MPI_Fint* keyval, MPI_Aint* value, MPI_Fint* flag,
               MPI_Fint* error) {
-  const Taken* const taken = is_predefined_attribute(*keyval) ? find(PMPI_Win_f2c(*win)) : nullptr;
+  const Taken* const taken = is_predefined_attribute(in_c(*keyval)) ? find(PMPI_Win_f2c(*win)) : nullptr;
   if (taken == nullptr) return reinterpret_cast<Wrapper*>(dlsym(RTLD_NEXT, name))(win, keyval, value, flag, error);
-  *value = as_number(*taken, *keyval);
+  *value = as_number(*taken, in_c(*keyval));
   *flag = 1;  // .TRUE. of every Fortran compiler that the hosts of this build know
   if (error != nullptr) *error = MPI_SUCCESS;
 }
