@@ -29,6 +29,7 @@ enum class WaitKind : std::uint8_t {
   collective,         ///< group key, phase; and `members`, those on this node
   lock,               ///< number of the set, index, home
   notification,       ///< the rank that notifies
+  signal,             ///< the count seen, the count awaited
   message,            ///< the rank that sends it, in a collective call
   inbox,              ///< room in the inbox of a rank
   answer,             ///< of the server of a node

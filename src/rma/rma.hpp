@@ -233,6 +233,12 @@ class Rma {
   const OperationCounts& counts(OperationKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
   const FenceCounts& fence_counts() const { return fence_progress_.counts; }
 
+  /// Whether [remote, remote+bytes) lies in a segment of `target`'s node. Cost: none where the rank is of this node or
+  /// this rank took part in the allocation; else a round trip. Errors: invalid_argument, peer_dead.
+  Status check_place(const void* remote, std::size_t bytes, Rank target, const char* what) const {
+    return route(remote, bytes, target, what).status();
+  }
+
   /// The arithmetic of an accumulate; `scale` null: 1. Errors: `bytes` is no multiple of the element.
   static Result<Arithmetic> arithmetic(ElementType type, const void* scale, std::size_t bytes);
 

@@ -13,6 +13,7 @@
 #include "segment/segment.hpp"
 #include "sync/barrier.hpp"
 #include "sync/notifications.hpp"
+#include "sync/signals.hpp"
 #include "transport/settings.hpp"
 #include "window/windows.hpp"
 
@@ -20,8 +21,8 @@ namespace grapnel::runtime {
 
 const ServiceTypes& standard_services() {
   static const ServiceTypes services{
-      &locks::kService,      &rma::kService, &sync::kBarrierService, &sync::kNotificationService,
-      &collective::kService, &dsm::kService, &window::kService,
+      &locks::kService,      &rma::kService,        &sync::kBarrierService, &sync::kNotificationService,
+      &sync::kSignalService, &collective::kService, &dsm::kService,         &window::kService,
   };
   return services;
 }

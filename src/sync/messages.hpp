@@ -1,4 +1,4 @@
-// The message of a notification: handler number and body. A barrier's: barrier/messages.hpp.
+// The messages of a notification and of a signal. A barrier's: barrier/messages.hpp.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,6 +12,12 @@ inline constexpr progress::HandlerId kNotifyHandler = 48;
 
 struct NotifyBody {
   std::int32_t target = 0;
+};
+
+/// Its handler's number comes from the service array.
+struct SignalBody {
+  std::uint64_t word = 0;  ///< its address at the target
+  std::uint64_t amount = 0;
 };
 
 }  // namespace grapnel::sync

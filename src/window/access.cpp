@@ -64,6 +64,7 @@ Outcome Window::get_access(int place) {
 Outcome Window::wait_for_access(int place, Access before) {
   if (planted(Bug::used_before_granted) && before == Access::asked) return {};
   if (before == Access::none) return take_shared(place);
+  if (before == Access::awaits_post) return wait_for_post(place);
   const AskedLock asked = services_.asked.take(*this, place);
   return locks_->finish(*asked.acquisition, nullptr);
 }
@@ -76,8 +77,15 @@ Outcome Window::settle_asked() {
   return asked.window == nullptr ? Outcome() : asked.window->get_access(asked.target);
 }
 
-// Of lock_all.
+int Window::held_until() {
+  const StateLock lock(*this);
+  return static_cast<int>(held_.size());
+}
+
+// Of lock_all, in the order of places: what is held is always all up to some place. In another order two ranks could
+// each hold one lock that a writer waits for, and wait behind the other's writer.
 Outcome Window::take_shared(int place) {
+  for (int lower = held_until(); lower < place; ++lower) GRAPNEL_WINDOW_TRY(get_access(lower));
   GRAPNEL_WINDOW_TRY(settle_asked());
   GRAPNEL_WINDOW_TRY(locks_->acquire(0, part(place).rank, {.shared = true}, nullptr));
   const StateLock lock(*this);
@@ -157,9 +165,7 @@ Outcome Window::lock_all(bool nocheck) {
     needs_no_access_ = nocheck;
   }
   if (nocheck) return {};
-  if (flavor_ != Flavor::shared) return get_access(my_place_);
-  for (int place = 0; place < size(); ++place) GRAPNEL_WINDOW_TRY(get_access(place));
-  return {};
+  return get_access(flavor_ == Flavor::shared ? size() - 1 : my_place_);
 }
 
 Outcome Window::unlock_all() {

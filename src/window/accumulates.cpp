@@ -92,8 +92,8 @@ Bytes pack(const Side& side) {
 
 // By the members of each element: what is between them is not the result's.
 void unpack(const Bytes& elements, const Side& side) {
-  Cursor from(*side.layout->element(*side.layout->number()),
-              static_cast<std::int64_t>(elements_of(*side.layout, side.count)));
+  const LayoutPointer element = Layout::element(*side.layout->number());
+  Cursor from(*element, static_cast<std::int64_t>(elements_of(*side.layout, side.count)));
   for (Cursor to(*side.layout, side.count); !to.at_end();) {
     const std::size_t bytes = std::min(from.run().bytes, to.run().bytes);
     std::memcpy(at(side, to.run()), elements.data() + from.run().offset, bytes);

@@ -132,7 +132,8 @@ class Window {
   Outcome lock(int target, bool shared, bool nocheck = false);
   /// flush, then release. Errors: as flush; the lock is given back.
   Outcome unlock(int target);
-  /// A shared lock of every member: its own, and in shared memory all, at once; the others at their first use.
+  /// A shared lock of every member: up to its own place, and in shared memory all, at once; the others, up to the target,
+  /// at the first use of one of them.
   Outcome lock_all(bool nocheck = false);
   Outcome unlock_all();
 
@@ -220,6 +221,7 @@ class Window {
   Outcome get_access(int place);
   Outcome wait_for_access(int place, Access before);
   Outcome take_shared(int place);
+  int held_until();
   Outcome ask(int place, bool shared);
   /// What this thread has asked for and not been granted is granted.
   Outcome settle_asked();
@@ -227,6 +229,10 @@ class Window {
   void set_access(int place, Access access);
   Status wait_for_change(std::uint32_t seen);
   void changed();
+
+  // exposure.cpp
+  Outcome check_places(const char* call, std::span<const int> places) const;
+  Status wait_for_post(int place);
 
   // completion.cpp
   void note_used(int place);
@@ -258,11 +264,13 @@ class Window {
 
   base::Mutex mutex_;
   EpochState epochs_;
-  bool needs_no_access_ = false;  ///< fence; lock_all with nocheck
-  std::vector<Target> targets_;   ///< by place
-  std::vector<int> used_;         ///< targets elsewhere with operations in this epoch
-  std::vector<int> held_;         ///< by lock_all
-  std::vector<int> started_at_;   ///< places of start
+  bool needs_no_access_ = false;               ///< fence; lock_all with nocheck
+  std::vector<Target> targets_;                ///< by place
+  std::vector<int> used_;                      ///< targets elsewhere with operations in this epoch
+  std::vector<int> held_;                      ///< by lock_all: all up to some place
+  std::vector<int> started_at_;                ///< places of start
+  std::vector<std::uint32_t> posts_expected_;  ///< by place, since the window was made; empty until the first start
+  std::uint32_t completes_expected_ = 0;
   std::vector<std::shared_ptr<Started>> started_;
   os::Word changes_{0};  ///< grows when a thread that others may wait for is ready
 };

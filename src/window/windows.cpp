@@ -80,7 +80,8 @@ const core::ServiceType kService{"window", Settings::group, nullptr, 0, open};
 Windows::Windows(core::Core& core)
     : settings_(core.config.get<Settings>()),
       services_(new Services{core.launch, core.waiting, core.exchange, core.segments, core.service<locks::Locks>(),
-                             core.service<rma::RmaService>().rma(), core.service<sync::Barriers>()}) {}
+                             core.service<rma::RmaService>().rma(), core.service<sync::Barriers>(),
+                             core.service<sync::Signals>()}) {}
 
 Windows::~Windows() = default;
 

@@ -8,6 +8,7 @@
 #include "harness/world.hpp"
 #include "rma/messages.hpp"
 #include "sync/messages.hpp"
+#include "sync/signals.hpp"
 
 namespace grapnel::test {
 namespace {
@@ -75,6 +76,14 @@ WORLD_TEST_ON(Refusal, SenselessRequestsTouchNothing, (std::vector<Shape>{{3, 2}
     faulty.send(rma::kPutSignalHandler, rma::PutSignalBody{{there, 8}, {outside, 1}}, 8);
     faulty.send(rma::kPutSignalHandler, rma::PutSignalBody{{outside, 8}, {there, 1}}, 8);
     faulty.send(rma::kPutSignalHandler, rma::PutSignalBody{{there, 8}, {there, 1}}, 9);
+    const auto grows = RuntimeAccess::parts(g).core->service<sync::Signals>().handler();
+    for (const std::uint64_t word : {outside, there + 2, std::uint64_t{0}, UINT64_MAX, UINT64_MAX - 3}) {
+      faulty.send(grows, sync::SignalBody{word, 1}, 0);
+    }
+    for (const std::uint64_t amount : {std::uint64_t{0}, std::uint64_t{1} << 30, std::uint64_t{1} << 32, UINT64_MAX}) {
+      faulty.send(grows, sync::SignalBody{there, amount}, 0);
+    }
+    faulty.send(grows, sync::SignalBody{there, 1}, 8);
     rma::StridedSignalBody strided;
     strided.target.base = there;
     strided.target.bytes = 8;

@@ -13,6 +13,7 @@
 #include "locks/locks.hpp"
 #include "rma/rma.hpp"
 #include "sync/barrier.hpp"
+#include "sync/signals.hpp"
 
 namespace grapnel::window {
 
@@ -52,6 +53,7 @@ struct Services {
   locks::Locks& locks;
   rma::Rma& rma;
   sync::Barriers& barriers;
+  sync::Signals& signals;
   AskedLocks asked = {};
 };
 
