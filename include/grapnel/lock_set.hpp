@@ -16,8 +16,8 @@
 //   `unlock_with` is given is sent to the next holder (a free lock keeps it). Up to kMostLockPayload bytes; never
 //   interpreted.
 // Errors: invalid_argument (a lock that does not exist; one that the caller holds, has asked for, or does not hold; a
-//   payload that is too large), unavailable (shared, of a kind that has no shared mode), timed_out, no_memory (a node's
-//   table of lines is full, or a rank's records are in use), peer_dead: a rank died; the message names the lock,
+//   payload that is too large), unavailable (shared, of a set created without a shared mode), timed_out, no_memory (a
+//   node's table of lines is full, or a rank's records are in use), peer_dead: a rank died; the message names the lock,
 //   its holder and waiters as far as they are known here.
 // Threads: any; two of them must not call for the same lock at once. Copies name the same set.
 // Source: thesis, chapter 5; mpi2-passive, sections 3 to 6.
@@ -57,7 +57,9 @@ class GRAPNEL_API LockSet {
   Status lock_for(int index, Rank home, std::uint64_t timeout_ns);
   Status unlock(int index, Rank home);
 
-  // --- shared: reader_writer only ---
+  // --- shared: reader_writer, and sets created with LockOptions::shared_mode ---
+  // Of these a reader passes through the lock: while another rank does, or holds it, a try fails. One round trip more
+  // where `try_lock` finds that readers came since the last writer.
   Status lock_shared(int index, Rank home);
   Result<bool> try_lock_shared(int index, Rank home);
   Status lock_shared_for(int index, Rank home, std::uint64_t timeout_ns);
@@ -65,6 +67,8 @@ class GRAPNEL_API LockSet {
 
   // --- nonblocking (mpi2-passive, section 3): takes a place, returns at once, is waited for before the first use ---
   Result<LockRequest> start_lock(int index, Rank home, ByteView payload = {});
+  /// With LockOptions::shared_mode a lock that is not free, or at home elsewhere, is asked for in `wait` or in the
+  /// first `test`; from then on it must be tested until it is there.
   Result<LockRequest> start_lock_shared(int index, Rank home, ByteView payload = {});
   /// Holds the lock on return; the request is as new. `received`, where given, gets the last holder's payload.
   Status wait(LockRequest& request, Bytes* received = nullptr);

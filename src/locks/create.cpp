@@ -29,16 +29,16 @@ constexpr std::size_t kMostLines = std::size_t{1} << 40;
 struct Wanted {
   std::uint64_t number = 0;   ///< what it is if this rank is the first member
   std::uint64_t refused = 1;  ///< this rank's arguments were
-  std::uint64_t kind = 0, count = 0, payload_bytes = 0, lines = 0;
+  std::uint64_t kind = 0, count = 0, payload_bytes = 0, lines = 0, shared_mode = 0;
 
   bool agrees_with(const Wanted& other) const {
     return refused == 0 && other.refused == 0 && kind == other.kind && count == other.count &&
-           payload_bytes == other.payload_bytes && lines == other.lines;
+           payload_bytes == other.payload_bytes && lines == other.lines && shared_mode == other.shared_mode;
   }
   std::string text() const {
     if (refused != 0) return "what it cannot have";
-    return fmt::format("{} {} locks, payload_bytes {}, lines {}", count, to_string(LockKind(kind)), payload_bytes,
-                       lines);
+    return fmt::format("{} {} locks, payload_bytes {}, lines {}, {} shared mode", count, to_string(LockKind(kind)),
+                       payload_bytes, lines, shared_mode != 0 ? "with" : "without");
   }
 };
 
@@ -48,7 +48,8 @@ Wanted wanted_of(std::uint64_t number, int count, const LockOptions& options) {
           static_cast<std::uint64_t>(options.kind),
           static_cast<std::uint64_t>(count),
           options.payload_bytes,
-          options.lines};
+          options.lines,
+          options.shared_mode ? 1U : 0U};
 }
 
 // The number; or the same error in all members, so that none waits for one that left.
@@ -85,6 +86,7 @@ Status check(int count, const LockOptions& options) {
 Status Locks::with_settings(int count, LockOptions& options) const {
   GRAPNEL_TRY(check(count, options));
   if (options.kind == LockKind::standard) options.kind = settings_.kind;
+  options.shared_mode |= options.kind == LockKind::reader_writer;
   if (options.backoff_ns == 0) options.backoff_ns = settings_.backoff_ns;
   if (options.backoff_most_ns == 0) options.backoff_most_ns = settings_.backoff_most_ns;
   options.backoff_most_ns = std::max(options.backoff_most_ns, options.backoff_ns);
@@ -165,6 +167,7 @@ Status Locks::tell_server(const Set& set, bool ends) {
   body.kind = static_cast<std::uint32_t>(options.kind);
   body.count = set.count();
   body.ends = ends ? 1 : 0;
+  body.shared_mode = options.shared_mode ? 1 : 0;
   const Bytes members = launch::member_bits(set.group(), launch_.size());
   progress::OutgoingRequest request;
   request.handler = kLockSetHandler;
@@ -179,7 +182,7 @@ Status Locks::tell_server(const Set& set, bool ends) {
 progress::Outcome Locks::on_set(progress::Request& request) {
   const auto body = request.body_as<LockSetBody>();
   auto group = launch::group_of_bits(request.payload, launch_.size());
-  if (!group || body.unused != 0 || body.ends > 1) return progress::Outcome::refused;
+  if (!group || body.shared_mode > 1 || body.ends > 1) return progress::Outcome::refused;
   const std::shared_ptr<Set> known = [&] {
     const base::SharedLock lock(mutex_);
     return find(body.set);
@@ -205,6 +208,7 @@ std::shared_ptr<Set> Locks::set_of(const LockSetBody& body, std::shared_ptr<cons
   options.kind = static_cast<LockKind>(body.kind);
   options.payload_bytes = body.payload_bytes;
   options.lines = body.lines;
+  options.shared_mode = body.shared_mode != 0;
   const bool sound = body.kind < kLockKinds && options.kind != LockKind::standard && check(body.count, options).ok() &&
                      !group->contains(launch_.rank()) && body.set >> 32 == index(group->members.front());
   if (!sound) return nullptr;

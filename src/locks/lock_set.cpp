@@ -12,7 +12,7 @@ Set::Set(const LockEnvironment& environment, std::uint64_t number, std::shared_p
       first_(index(group->members.front())),
       is_run_(index(group->members.back()) - first_ + 1 == members_),
       context_(environment, number, std::move(group), count, options),
-      algorithm_(make_algorithm(options.kind, context_)),
+      algorithm_(make_algorithm(context_)),
       carries_(options.payload_bytes != 0),
       in_node_(context_.one_node && is_run_ && !carries_ ? dynamic_cast<Cohort*>(algorithm_.get()) : nullptr) {
   context_.set_receiver(*algorithm_);
@@ -56,7 +56,7 @@ Status Set::check(const LockId& lock, const Ask& ask) const {
   if (ask.shared && !algorithm_->has_shared()) {
     return Status(Code::unavailable,
                   fmt::format("lock {} of rank {} is a {} lock, which has no shared mode; create the set with "
-                              "LockKind::reader_writer",
+                              "LockOptions::shared_mode, or LockKind::reader_writer",
                               lock.index, index(lock.home), to_string(context_.options.kind)));
   }
   if (ask.payload.size() <= context_.options.payload_bytes) return {};
@@ -85,20 +85,20 @@ bool Set::any_taken() const {
 
 // ---- acquiring
 
-bool Set::take_now(int lock_index, Rank home) {
+bool Set::take_now(int lock_index, Rank home, bool shared) {
   LockId lock;
   if (!name(lock_index, home, lock)) return false;
   if (mine_[lock.ordinal].load(std::memory_order_acquire) != Hold::none) return false;  // as in `claim`
   // A set with payloads has one to pass on.
-  if (carries_ || !algorithm_->take_now(lock, false)) return false;
-  note_taken(lock.ordinal);
+  if (carries_ || (shared && !algorithm_->has_shared()) || !algorithm_->take_now(lock, shared)) return false;
+  note_taken(lock.ordinal, shared ? Hold::shared : Hold::held);
   return true;
 }
 
 Status Set::acquire_otherwise(int lock_index, Rank home) {
   const std::size_t place = place_of(home);
   if (in_node_ != nullptr && exists(lock_index, place)) return acquire_in_line(lock_at(lock_index, place));
-  return take_now(lock_index, home) ? Status() : acquire(lock_index, home, {}, nullptr);
+  return take_now(lock_index, home, false) ? Status() : acquire(lock_index, home, {}, nullptr);
 }
 
 // The default kind in a job of one node, and it is held.
@@ -301,7 +301,9 @@ bool is_for_home(Verb verb) {
     case Verb::look:
     case Verb::want_shared:
     case Verb::want_sole:
-    case Verb::give_back: return true;
+    case Verb::give_back:
+    case Verb::reader_left:
+    case Verb::stop_awaiting: return true;
     default: return false;
   }
 }
@@ -310,7 +312,7 @@ bool is_for_home(Verb verb) {
 
 bool Set::hear(const LockBody& body, ByteView payload, const Sender& from) {
   LockId lock;
-  if (!name(body.index, Rank(body.home), lock) || payload.size() > kMostLockPayload) return false;
+  if (!name(body.index, Rank(body.home), lock) || payload.size() > kMostLockBytes) return false;
   if (body.verb == Verb::died) return hear_of_death(lock, body, from);
   if (is_for_home(body.verb) && !context_.at_home(lock)) return false;
   return algorithm_->hear(lock, body, payload, from);

@@ -70,7 +70,12 @@ class Set {
   /// Takes it if that needs no message and no waiting. False: not, or the caller is wrong; `acquire` or `start` answers
   /// which.
   bool acquire_at_once(int lock_index, Rank home) {
-    return in_node_ != nullptr ? take_in_node(lock_index, home) : take_now(lock_index, home);
+    return in_node_ != nullptr ? take_in_node(lock_index, home) : take_now(lock_index, home, false);
+  }
+  /// The same in either mode. Shared, where the set has a shared mode: reader_writer, where the node has a grant and no
+  /// writer waits; the others at home, where the lock is free. A set with payloads answers false.
+  bool acquire_at_once(int lock_index, Rank home, bool shared) {
+    return shared ? take_now(lock_index, home, true) : acquire_at_once(lock_index, home);
   }
 
   /// Waits for the lock; `received` (may be null) gets the last releaser's payload. Errors: invalid_argument (bad index
@@ -79,7 +84,8 @@ class Set {
   /// Whether it was free. One round trip at most.
   Result<bool> attempt(int lock_index, Rank home, const Ask& ask, Bytes* received);
   /// Takes a place and returns; `finish` waits, `test` looks (false: not yet; it may be asked again). An acquisition
-  /// that was started must be finished, once and by the set that started it; else they answer invalid_argument.
+  /// that was started must be finished, once and by the set that started it; else they answer invalid_argument. Shared,
+  /// of another kind than reader_writer, what is not there at once takes its place in `finish` or the first `test`.
   Result<std::shared_ptr<Acquisition>> start(int lock_index, Rank home, const Ask& ask);
   Status finish(Acquisition& a, Bytes* received);
   Result<bool> test(Acquisition& a, Bytes* received);
@@ -139,8 +145,8 @@ class Set {
   void deliver(Acquisition& a, Bytes* received);
   // release: pairs with the acquire of the thread of this rank that claims it next.
   void drop_claim(std::size_t ordinal) { mine_[ordinal].store(Hold::none, std::memory_order_release); }
-  void note_taken(std::size_t ordinal) {
-    mine_[ordinal].store(Hold::held, std::memory_order_relaxed);  // read by this rank only, and after a death
+  void note_taken(std::size_t ordinal, Hold hold = Hold::held) {
+    mine_[ordinal].store(hold, std::memory_order_relaxed);  // read by this rank only, and after a death
     context_.statistics.acquisitions.add(1);
   }
 
@@ -169,7 +175,7 @@ class Set {
     return context_.memory.home_words_in_node(home, lock_index);
   }
   // What needs no message and no waiting, of all kinds; then the rest.
-  bool take_now(int lock_index, Rank home);
+  bool take_now(int lock_index, Rank home, bool shared);
   Status acquire_otherwise(int lock_index, Rank home);
   Status acquire_in_line(const LockId& lock);
   Status release_otherwise(int lock_index, Rank home);
@@ -202,7 +208,8 @@ class Set {
   std::atomic<Hold>* mine_ = nullptr;
 };
 
-/// The algorithm of a kind. In a job of one node, where there is no server, `server_queue` is a ticket lock.
-std::unique_ptr<Algorithm> make_algorithm(LockKind kind, LockContext& context);
+/// The algorithm of the context's options, with a shared mode around it where they say so. In a job of one node, where
+/// there is no server, `server_queue` is a ticket lock.
+std::unique_ptr<Algorithm> make_algorithm(LockContext& context);
 
 }  // namespace grapnel::locks

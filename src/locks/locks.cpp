@@ -32,7 +32,7 @@ Locks::Locks(core::Core& core)
 Locks::~Locks() = default;
 
 void Locks::add_handlers(progress::Server& server) {
-  constexpr std::size_t kMost = sizeof(LockBody) + kMostLockPayload;
+  constexpr std::size_t kMost = sizeof(LockBody) + kMostLockBytes;
   server.handlers().add(kLockAskHandler, {"a lock's request", sizeof(LockBody), kMost, true,
                                           [this](progress::Request& request) { return on_ask(request); }});
   server.handlers().add(kLockTellHandler, {"a lock's message", sizeof(LockBody), kMost, false,

@@ -1,6 +1,7 @@
 // What the locks put on the wire.
 //
-//   body := LockBody payload        payload: the user's opaque bytes, kMostLockPayload at most
+//   body := LockBody [Tally] payload     Tally: in front of a releaser's payload, where the kind gets its shared mode
+//                                        from shared_mode.hpp; payload: the user's bytes, kMostLockPayload at most
 //
 // `kLockAskHandler` is answered (with a LockBody and maybe a payload), at once or when the lock is granted;
 // `kLockTellHandler` is one-way, from a rank or from another node's server. `kLockSetHandler` (LockSetBody, and a bit
@@ -39,8 +40,22 @@ enum class Verb : std::uint16_t {
   recall,       ///< to the server of `me`: give the shared grant back (reader_writer's grants say in `value` who had it
                 ///< last, as the node + 1; 0: it was free)
   grant_shared,  ///< to the server of `me`; `flag` 1: and give it back when the readers that wait now are done
-  died           ///< to every other node: `me`, a rank of the sender's node that held the lock, has died
+  died,          ///< to every other node: `me`, a rank of the sender's node that held the lock, has died
+  // the shared mode around an algorithm (shared_mode.hpp)
+  await_readers,  ///< asked of the home: answers with `flag` 0 once `value` readers have left in all. `flag` 1: answers
+                  ///< now, with 0 or, where some are inside, 1
+  reader_left,    ///< to the home: `flag` 1: a reader of another node has left; 0: the one of the home's own node that
+                  ///< was awaited has left, and is counted already
+  stop_awaiting   ///< to the home: the sender awaits readers no more; its `await_readers` is answered with `flag` 1.
+                  ///< Without effect where the answer is under way
 };
+
+/// What the holders of a lock hand on beside its payload, where readers pass through it.
+struct Tally {
+  std::uint32_t admitted = 0;      ///< readers that were admitted so far, modulo 2^32
+  std::uint32_t since_writer = 0;  ///< 1: some of them since the last writer, so that one may be inside
+};
+inline constexpr std::size_t kMostLockBytes = sizeof(Tally) + kMostLockPayload;  ///< behind a body
 
 struct LockBody {
   std::uint64_t set = 0;  ///< its number (lock_set.hpp)
@@ -63,12 +78,12 @@ struct LockSetBody {
   std::uint32_t kind = 0;
   std::int32_t count = 0;
   std::uint32_t ends = 0;
-  std::uint32_t unused = 0;
+  std::uint32_t shared_mode = 0;
 };
 
-static_assert(std::has_unique_object_representations_v<LockBody> &&
+static_assert(std::has_unique_object_representations_v<LockBody> && std::has_unique_object_representations_v<Tally> &&
                   std::has_unique_object_representations_v<LockSetBody>,
               "they travel: no byte is left unwritten");
-static_assert(sizeof(LockBody) + kMostLockPayload <= progress::kMaxBodyBytes);
+static_assert(sizeof(LockBody) + kMostLockBytes <= progress::kMaxBodyBytes);
 
 }  // namespace grapnel::locks

@@ -71,7 +71,7 @@ class User {
 
   void use_once() {
     pass(20);
-    const bool shared = set_.options().kind == LockKind::reader_writer && random_.chance(0.6);
+    const bool shared = set_.options().shared_mode && random_.chance(0.6);
     Bytes received;
     if (!take(shared, received)) return;
     witness_.enter(g_, shared, carries_ ? &received : nullptr);
@@ -120,6 +120,7 @@ class User {
       return taken.ok();
     }
     if (dice < 60) return start_and_finish(ask, received);
+    if (dice < 70 && set_.acquire_at_once(0, home_, shared)) return true;
     const Status taken = is_plain(shared) ? set_.acquire(0, home_) : set_.acquire(0, home_, ask, &received);
     witness_.must(g_, taken);
     return taken.ok();
@@ -155,6 +156,7 @@ void exercise(Runtime& g, Witness& witness, LockKind kind, std::uint64_t seed) {
   LockOptions options;
   options.kind = kind;
   options.payload_bytes = base::Random(~seed).chance(0.5) ? 16 : 0;
+  options.shared_mode = base::Random(seed).chance(0.5);
   options.local_passes = 2;
   options.backoff_ns = 500;
   options.backoff_most_ns = 20 * kMicrosecond_ns;

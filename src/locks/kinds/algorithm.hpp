@@ -62,6 +62,10 @@ struct Acquisition {
   std::uint64_t pause_ns = 0;       ///< the last one's length; 0: none yet
   std::uint64_t not_before_ns = 0;  ///< the next try; 0: at once
 
+  // Of the shared mode around the algorithm (shared_mode.hpp).
+  int step = 0;
+  Tally tally;  ///< what came with the lock
+
   // The algorithm's own.
   int stage = 0;
   std::uint32_t ticket = 0;  ///< or phase, or failed tries

@@ -5,6 +5,7 @@
 #include "locks/kinds/mcs.hpp"
 #include "locks/kinds/reader_writer.hpp"
 #include "locks/kinds/server_queue.hpp"
+#include "locks/kinds/shared_mode.hpp"
 #include "locks/kinds/test_and_set.hpp"
 #include "locks/kinds/ticket.hpp"
 #include "locks/lock_set.hpp"
@@ -29,9 +30,10 @@ const char* to_string(LockKind kind) {
 }  // namespace grapnel
 
 namespace grapnel::locks {
+namespace {
 
-std::unique_ptr<Algorithm> make_algorithm(LockKind kind, LockContext& context) {
-  switch (kind) {
+std::unique_ptr<Algorithm> exclusive(LockContext& context) {
+  switch (context.options.kind) {
     case LockKind::server_queue:
       if (context.one_node) return std::make_unique<Ticket>(context);
       return std::make_unique<ServerQueue>(context);
@@ -45,6 +47,14 @@ std::unique_ptr<Algorithm> make_algorithm(LockKind kind, LockContext& context) {
     case LockKind::cohort: break;
   }
   return std::make_unique<Cohort>(context);
+}
+
+}  // namespace
+
+std::unique_ptr<Algorithm> make_algorithm(LockContext& context) {
+  std::unique_ptr<Algorithm> algorithm = exclusive(context);
+  if (!LockContext::counts_readers(context.options)) return algorithm;
+  return std::make_unique<SharedMode>(context, std::move(algorithm));
 }
 
 }  // namespace grapnel::locks

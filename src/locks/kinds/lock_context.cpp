@@ -12,10 +12,10 @@ namespace {
 
 // A body and its payload, side by side.
 struct Composed {
-  std::array<std::byte, sizeof(LockBody) + kMostLockPayload> bytes;
+  std::array<std::byte, sizeof(LockBody) + kMostLockBytes> bytes;
   std::size_t size;
   Composed(const LockBody& body, ByteView payload) : size(sizeof body + payload.size()) {
-    GRAPNEL_CHECK(payload.size() <= kMostLockPayload, "a lock's payload of {} bytes", payload.size());
+    GRAPNEL_CHECK(payload.size() <= kMostLockBytes, "a lock's payload of {} bytes", payload.size());
     std::memcpy(bytes.data(), &body, sizeof body);
     if (!payload.empty()) std::memcpy(bytes.data() + sizeof body, payload.data(), payload.size());
   }
@@ -46,7 +46,14 @@ std::size_t lines_of(const launch::Launch& launch, const launch::Group& group, i
   }
 }
 
-bool queues_in_node(LockKind kind) { return kind == LockKind::cohort || kind == LockKind::reader_writer; }
+LockMemory::Needs needs_of(const launch::Launch& launch, const launch::Group& group, int count,
+                           const LockOptions& options) {
+  const bool counts = LockContext::counts_readers(options);
+  return {.payload_bytes = options.payload_bytes + (counts ? sizeof(Tally) : 0),
+          .lines = lines_of(launch, group, count, options),
+          .places = options.kind == LockKind::cohort || options.kind == LockKind::reader_writer,
+          .readers = counts};
+}
 
 }  // namespace
 
@@ -60,8 +67,7 @@ LockContext::LockContext(const LockEnvironment& environment, std::uint64_t set,
       one_node(members_here(launch, *group) == group->size()),
       me(launch.rank()),
       my_node(launch.node()),
-      memory(launch, *group, locks, wanted.payload_bytes, lines_of(launch, *group, locks, wanted),
-             queues_in_node(wanted.kind)),
+      memory(launch, *group, locks, needs_of(launch, *group, locks, wanted)),
       client_(environment.client),
       server_(environment.server),
       set_(set),

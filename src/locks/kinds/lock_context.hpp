@@ -53,6 +53,11 @@ class LockContext {
   LockMemory memory;
   Statistics statistics;
 
+  /// A kind whose shared mode is shared_mode.hpp's.
+  static bool counts_readers(const LockOptions& options) {
+    return options.shared_mode && options.kind != LockKind::reader_writer;
+  }
+
   NodeId node_of(Rank rank) const { return launch.nodes().node_of[index(rank)]; }
   static bool at_home(const LockId& lock) { return lock.here != nullptr; }
 

@@ -21,16 +21,16 @@ std::size_t lines_up(std::size_t bytes) { return base::round_up(bytes, LockMemor
 
 }  // namespace
 
-LockMemory::LockMemory(const launch::Launch& launch, const launch::Group& group, int count, std::size_t payload_bytes,
-                       std::size_t lines, bool has_places)
+LockMemory::LockMemory(const launch::Launch& launch, const launch::Group& group, int count, const Needs& needs)
     : count_(static_cast<std::size_t>(count)),
-      room_bytes_(payload_bytes == 0 ? 0 : lines_up(sizeof(std::uint32_t) + payload_bytes)),
+      room_bytes_(needs.payload_bytes == 0 ? 0 : lines_up(sizeof(std::uint32_t) + needs.payload_bytes)),
       stride_(kLineBytes + 3 * room_bytes_),
-      capacity_(lines == 0 ? 0 : std::bit_ceil(2 * lines)),  // half empty, so that searches are short
-      has_places_(has_places),
+      capacity_(needs.lines == 0 ? 0 : std::bit_ceil(2 * needs.lines)),  // half empty, so that searches are short
+      has_places_(needs.places),
       record_bits_(bits_of_records(count_ * group.size())),
       part_bytes_(holds_offset() + lines_up(count_ * group.size()) +
-                  (has_places ? lines_up(count_ * group.size() * kPlaceBytes) : 0)),
+                  (needs.places ? lines_up(count_ * group.size() * kPlaceBytes) : 0) +
+                  (needs.readers ? count_ * kLineBytes + lines_up(count_ * group.size() * sizeof(std::uint32_t)) : 0)),
       homes_(group.size()) {
   for (std::size_t place = 0; place < group.size(); ++place) {
     const Rank member = group.members[place];
@@ -75,12 +75,17 @@ void LockMemory::keep_bytes(void* line, int room, ByteView payload) {
 }
 
 Bytes LockMemory::kept(const void* line, int room) const {
+  const ByteView bytes = kept_in_place(line, room);
+  return {bytes.begin(), bytes.end()};
+}
+
+ByteView LockMemory::kept_in_place(const void* line, int room) const {
   if (room_bytes_ == 0) return {};
   const std::byte* place =
       static_cast<const std::byte*>(line) + kLineBytes + static_cast<std::size_t>(room) * room_bytes_;
   std::uint32_t bytes = 0;
   std::memcpy(&bytes, place, sizeof bytes);
-  return {place + sizeof bytes, place + sizeof bytes + bytes};
+  return {place + sizeof bytes, bytes};
 }
 
 std::uint32_t LockMemory::take_record(std::size_t hint) {

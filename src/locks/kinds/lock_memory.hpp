@@ -2,12 +2,14 @@
 // allocates, mapped by the node's ranks and by its server.
 //
 //   block:    [reported][a part per member of the node][capacity lines][capacity keys]   lines: locks at home elsewhere
-//   part:     [count homes][records][a hold per lock][a place per lock]              homes: of the locks at home there
+//   part:     [count homes][records][a hold per lock][a place per lock][count lines of readers][a number per lock]
+//             homes: of the locks at home there
 //
 // Reported: 1 once a process of the node has reported which locks a dead rank held.
 // A hold: what the rank has to do with a lock; misuse is found by it, and when the rank dies the others of its node
 // can still read what it held. Records and places are for the kinds with a queue inside the node; places are the rank's
-// own, and lie here so that what a set takes is asked for in one piece, and refused in one.
+// own, and lie here so that what a set takes is asked for in one piece, and refused in one. Readers and numbers are for
+// shared_mode.hpp: what those of a lock at home there leave, and what the rank has to remember of each lock of the set.
 //
 // A home and a line are one cache line (64 bytes) each, and room for three payloads behind it where the set carries
 // any. A line is made at the first use of a lock by this node, and stays: the key table is open addressing, keys are
@@ -55,9 +57,15 @@ class LockMemory {
   static constexpr std::size_t kPlaceBytes = 16;
   static constexpr std::uint32_t kFirstRecord = 2;  ///< handles: 0 and 1 mean something else there
 
+  /// What a kind needs beside homes and holds.
+  struct Needs {
+    std::size_t payload_bytes = 0;  ///< in each room
+    std::size_t lines = 0;
+    bool places = false, readers = false;
+  };
+
   /// Of this node's part in a set of `group`, of which this rank may be no member.
-  LockMemory(const launch::Launch& launch, const launch::Group& group, int count, std::size_t payload_bytes,
-             std::size_t lines, bool has_places);
+  LockMemory(const launch::Launch& launch, const launch::Group& group, int count, const Needs& needs);
 
   /// The node's block; its first member allocates it, and every process of the node that uses the set gets its address.
   std::size_t block_bytes() const;
@@ -105,6 +113,15 @@ class LockMemory {
   /// By ordinal, kPlaceBytes each; of this rank.
   std::byte* my_places() const { return is_member() ? part(me_) + places_offset() : nullptr; }
 
+  /// A line of a lock at home in this node: its readers'.
+  std::byte* readers(const LockId& lock) const {
+    return homes_[lock.ordinal / count_] + readers_offset() + lock.ordinal % count_ * kLineBytes;
+  }
+  /// By ordinal: this rank's number.
+  std::uint32_t* my_numbers() const {
+    return is_member() ? reinterpret_cast<std::uint32_t*>(part(me_) + numbers_offset()) : nullptr;
+  }
+
   bool is_member() const { return me_ < local_ranks_.size(); }
   /// The members of this node.
   const std::vector<Rank>& local_ranks() const { return local_ranks_; }
@@ -118,6 +135,8 @@ class LockMemory {
     if (room_bytes_ != 0) keep_bytes(line, room, payload);
   }
   Bytes kept(const void* line, int room) const;
+  /// The same in place, as long as no rank keeps another one there.
+  ByteView kept_in_place(const void* line, int room) const;
 
   /// A free record of this rank; 0 when all are in use. `hint` spreads the search.
   std::uint32_t take_record(std::size_t hint);
@@ -130,6 +149,10 @@ class LockMemory {
  private:
   std::size_t holds_offset() const { return count_ * stride_ + records() * sizeof(Record); }
   std::size_t places_offset() const { return holds_offset() + (lock_count() + 63) / 64 * 64; }
+  std::size_t readers_offset() const {
+    return places_offset() + (has_places_ ? (lock_count() * kPlaceBytes + 63) / 64 * 64 : 0);
+  }
+  std::size_t numbers_offset() const { return readers_offset() + count_ * kLineBytes; }
   std::byte* part(std::size_t local) const { return first_part_ + local * part_bytes_; }
   std::byte* look_up(std::uint64_t key, bool make);
   void keep_bytes(void* line, int room, ByteView payload);

@@ -1,0 +1,114 @@
+// A shared mode around an exclusive algorithm: a reader passes through the lock and counts itself; a writer holds the
+// lock and waits until all readers have left.
+//
+// Source: mpi2-passive, section 3 (shared and exclusive passive epochs) for what is asked for; that the count of those
+// that came in travels with the lock, so that a set of writers alone sends no message more, is the project's own step.
+//
+//   with the lock       admitted, since_writer   (messages.hpp: Tally), in front of a releaser's payload
+//   the lock's home     left       readers that left so far, modulo 2^32                       (a futex)
+//                       awaited    0, or how many are to have left, and who waits for that: a rank of the home's
+//                                  node, or the server for a rank elsewhere
+//   a writer's rank     admitted   what came with the lock, while it holds it
+//
+//   reader    takes the lock, adds one to `admitted`, releases the lock: it is inside.     leaves: adds one to `left`
+//   writer    takes the lock; where readers came since the last writer, waits until `left` is `admitted`
+//
+//                       beside what the algorithm costs for an exclusive acquisition and its release
+//   shared, acquire     the algorithm's release
+//           release     at home 1 atomic addition; elsewhere 1 one-way message
+//   sole                nothing where no reader came since the last writer; else at home a wait on `left`, elsewhere
+//                       1 round trip, answered when the last one has left, and where that one is of the home's node
+//                       1 message more, of it to its server
+//
+// Spinning: a writer at home on `left`, then it sleeps on it, and the last reader alone wakes it; a writer elsewhere
+// waits for the answer. Order: the algorithm's, for readers and writers alike; a writer that holds the lock keeps later
+// readers out, so none starves where the algorithm is fair. One who gives up, or only tries, hands the lock on as it
+// came. A try may find the lock taken by a reader that passes through. A reader that dies inside: it does not leave;
+// writers see the death between sleeps, and its node names it (lock_deaths.cpp).
+//
+// A reader that was started takes no place in line before it is looked for: else it could get the lock unseen and keep
+// other readers out for as long as its rank does not look.
+//
+// Invariants:
+//  1. What a releaser hands on comes to the next holder, whichever way (algorithm.hpp), so `admitted` counts every
+//     reader that is or was inside, and `left` ≤ `admitted`.
+//  2. One writer waits for the readers: it holds the lock. `awaited` and the server's waiter are of it.
+//  3. The reader that makes `left` equal to `awaited` sees it: it adds before it looks, and a writer writes `awaited`
+//     before it looks at `left`; all sequentially consistent.
+// Threads: any; the waiters elsewhere are the server's.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <unordered_map>
+
+#include "locks/kinds/lock_context.hpp"
+
+namespace grapnel::locks {
+
+class SharedMode final : public Algorithm {
+ public:
+  SharedMode(LockContext& context, std::unique_ptr<Algorithm> lock) : context_(context), lock_(std::move(lock)) {}
+
+  bool has_shared() const override { return true; }
+  void use_memory() override {
+    lock_->use_memory();
+    admitted_ = context_.memory.my_numbers();
+  }
+  bool take_now(const LockId& lock, bool shared) override;
+  Status start(Acquisition& a) override;
+  Status advance(Acquisition& a, std::uint64_t until_ns) override;
+  Status give_up(Acquisition& a) override;
+  Status attempt(Acquisition& a) override;
+  Status release(const LockId& lock, bool shared, ByteView payload) override;
+  Bytes successor_payload(const LockId& lock) override { return lock_->successor_payload(lock); }
+  bool hear(const LockId& lock, const LockBody& body, ByteView payload, const Sender& from) override;
+  progress::Outcome answer(const LockId& lock, const LockBody& body, ByteView payload,
+                           progress::Request& request) override;
+  std::string describe(const Acquisition& a) override;
+  std::string queue_behind(const LockId& lock, Rank holder) override { return lock_->queue_behind(lock, holder); }
+
+ private:
+  struct Readers {
+    os::Word left;
+    std::atomic<std::uint64_t> awaited;  ///< Awaiter << 32 | a value of `left`
+  };
+  enum Awaiter : std::uint64_t { kNone, kHere, kElsewhere };  ///< a writer of the home's node; the server
+  enum Step { kNoPlace, kInLine, kAwaits };
+  enum Flag : std::uint16_t { kGone, kInside };  ///< an answer's: no reader; some, or it awaits no more
+  struct Waiter {
+    Rank rank;
+    std::uint64_t token;
+    std::uint32_t admitted;
+  };
+
+  Readers& readers(const LockId& lock) const { return *reinterpret_cast<Readers*>(context_.memory.readers(lock)); }
+  std::uint32_t inside(const LockId& lock, std::uint32_t admitted, const Sender& from) const;
+  bool none_is_inside(const LockId& lock, const Tally& tally) const;
+  Status hand_on(const LockId& lock, const Tally& tally, ByteView payload);
+  Status admit_reader(const LockId& lock, Tally tally, ByteView payload);
+
+  Status take_place(Acquisition& a);
+  void take_tally(Acquisition& a);
+  Status enter(Acquisition& a);
+  Status await_readers(Acquisition& a);
+  Status wait_for_readers(Acquisition& a, std::uint64_t until_ns);
+  Status stop_awaiting(Acquisition& a);
+  Status enter_if_none_is_inside(Acquisition& a, bool may_ask);
+  Status ask(Acquisition& a, bool waits);
+  void hold(Acquisition& a);
+  Status step_back(Acquisition& a);
+  Awaiter count_left(const LockId& lock);
+
+  // The home's server.
+  void serve(const LockId& lock);
+  bool on_left(const LockId& lock, bool is_counted, const Sender& from);
+  void on_stop(const LockId& lock, Rank rank);
+  void answer_waiter(const LockId& lock, Flag flag);
+
+  LockContext& context_;
+  const std::unique_ptr<Algorithm> lock_;
+  std::uint32_t* admitted_ = nullptr;                ///< by ordinal; of locks that this rank holds as a writer
+  std::unordered_map<std::size_t, Waiter> waiters_;  ///< by ordinal; the server's thread only
+};
+
+}  // namespace grapnel::locks
