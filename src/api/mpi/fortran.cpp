@@ -1,7 +1,7 @@
 // MPI_WIN_GET_ATTR of Fortran, whose wrappers in the host look into the object without any call of ours.
 //
-// All other Fortran calls come through C. A keyval that is not predefined, and a window that is not ours, go to the next
-// function of the same name. In Fortran each attribute is a number of the size of an address.
+// All other Fortran calls come through C. A keyval that is not predefined, and a window that is not ours, go to the
+// next function of the same name. In Fortran each attribute is a number of the size of an address.
 // SPDX-License-Identifier: Apache-2.0
 #include <dlfcn.h>
 #include <mpi.h>
