@@ -99,7 +99,7 @@ Outcome Window::ask(int place, bool shared) {
   // First of all: a lock that is had at once counts as well.
   GRAPNEL_WINDOW_TRY(settle_asked());
   const Rank home = part(place).rank;
-  if (!shared && locks_->acquire_at_once(0, home)) {
+  if (locks_->acquire_at_once(0, home, shared)) {
     set_access(place, Access::granted);
     return {};
   }

@@ -58,6 +58,11 @@ Status judge(const std::vector<Offer>& offers, const std::vector<Part>& parts) {
       return Status(Code::unavailable, fmt::format("shared memory of ranks {} and {}: they are of different nodes",
                                                    index(parts.front().rank), rank));
     }
+    if (one.flavor == static_cast<std::uint32_t>(Flavor::dynamic)) {
+      return Status(Code::unavailable,
+                    "a window whose memory is attached later needs memory outside of segments, which "
+                    "the others cannot reach");
+    }
     if (one.reached == 0) {
       return Status(Code::unavailable,
                     fmt::format("the memory that rank {} brings to a window is not of a segment; allocate it", rank));
@@ -100,6 +105,10 @@ Windows::Created Windows::allocate_shared(std::span<const Rank> places, std::siz
 Windows::Created Windows::create(std::span<const Rank> places, void* base, std::size_t bytes, std::int64_t unit,
                                  const Options& options) {
   return make(places, {Flavor::created, options, base, bytes, unit});
+}
+
+Windows::Created Windows::create_dynamic(std::span<const Rank> places, const Options& options) {
+  return make(places, {Flavor::dynamic, options});
 }
 
 Windows::Created Windows::make(std::span<const Rank> places, const Wish& wish) {
@@ -183,6 +192,7 @@ Status Windows::make_locks(Window& window) {
   if (window.options_.no_locks) return {};
   LockOptions options;
   options.kind = lock_kind(window.options_);
+  options.shared_mode = true;
   GRAPNEL_ASSIGN_OR_RETURN(window.locks_, services_->locks.create(window.group_, 1, options));
   return {};
 }
