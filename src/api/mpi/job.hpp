@@ -10,6 +10,7 @@
 
 #include <mpi.h>
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -36,6 +37,8 @@ struct Job {
   // With many_threads: creation_turn.hpp.
   base::Mutex creation_mutex;
   LockSet creation_lock;
+  base::Mutex own_mutex;
+  std::map<void*, Memory> own_memory GRAPNEL_GUARDED_BY(own_mutex);  ///< of MPI_Alloc_mem
   bool prints_statistics = false;
   Handles handles;
   Statistics statistics;
