@@ -5,8 +5,9 @@
 //   8 float64                                                       2         2         2
 //   0·······64                                                      128·144   160·176   192·208
 //
-// The data order of a layout is the order of the tree from the left: the order in which MPI_Pack packs. A target's and an
-// origin's layout describe one transfer where their data bytes are equal; the two are walked side by side, each by a Cursor.
+// The data order of a layout is the order of the tree from the left: the order in which MPI_Pack packs. A target's and
+// an origin's layout describe one transfer where their data bytes are equal; the two are walked side by side, each by a
+// Cursor.
 //
 // Equal neighbours are joined when the tree is made: a vector without gaps is a run, an indexed layout with regular
 // distances is a repeat. So `as_strided` finds a shape wherever there is one chain of repeats.
@@ -118,7 +119,8 @@ class Layout {
 
 /// Walks `count` copies in data order; runs that touch are one.
 ///
-///   for (Cursor cursor(layout, count); !cursor.at_end(); cursor.advance(n)) { … cursor.run() … n ≤ cursor.run().bytes … }
+///   for (Cursor cursor(layout, count); !cursor.at_end(); cursor.advance(n)) { … cursor.run() … n ≤ cursor.run().bytes
+/// … }
 ///
 /// The layout must outlive it.
 class Cursor {

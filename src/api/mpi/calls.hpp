@@ -17,6 +17,9 @@
   /* job.cpp */                                                                                                        \
   CALL(Init, (int* argc, char*** argv), argc, argv)                                                                    \
   CALL(Init_thread, (int* argc, char*** argv, int required, int* provided), argc, argv, required, provided)            \
+  /* alloc_mem.cpp */                                                                                                  \
+  CALL(Alloc_mem, (MPI_Aint size, MPI_Info info, void* base), size, info, base)                                        \
+  CALL(Free_mem, (void* base), base)                                                                                   \
   /* create.cpp */                                                                                                     \
   CALL(Win_allocate, (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win), size, unit,    \
        info, comm, base, win)                                                                                          \

@@ -1,8 +1,8 @@
 // What a call answers: MPI's class of the mistake, after the window's error handler.
 //
-// Arguments are checked in MPI's order: window, count, type, rank, displacement, operation; then the epoch. A wrong call
-// changes nothing. An error that ends the program is preceded by a line on stderr with the call, the argument and its
-// value.
+// Arguments are checked in MPI's order: window, count, type, rank, displacement, operation; then the epoch. A wrong
+// call changes nothing. An error that ends the program is preceded by a line on stderr with the call, the argument and
+// its value.
 //
 //   Fault            class                       Fault         class
 //   synchronization  MPI_ERR_RMA_SYNC            displacement  MPI_ERR_DISP

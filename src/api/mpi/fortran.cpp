@@ -1,18 +1,28 @@
 // MPI_WIN_GET_ATTR of Fortran, whose wrappers in the host look into the object without any call of ours.
 //
-// All other Fortran calls come through C. A keyval that is not predefined, and a window that is not ours, go to the next
-// function of the same name. In Fortran each attribute is a number of the size of an address.
+// All other Fortran calls come through C. A keyval that is not predefined, and a window that is not ours, go to the
+// next function of the same name. In Fortran each attribute is a number of the size of an address.
 // SPDX-License-Identifier: Apache-2.0
 #include <dlfcn.h>
 #include <mpi.h>
 
 #include "api/mpi/handles.hpp"
 #include "api/mpi/predefined_attributes.hpp"
+#include "grapnel/export.hpp"
 
 namespace grapnel::front {
 namespace {
 
 using Wrapper = void(const MPI_Fint*, const MPI_Fint*, MPI_Aint*, MPI_Fint*, MPI_Fint*);
+
+/// MPICH's predefined keyvals are odd in C, and the next number in Fortran.
+int in_c(MPI_Fint keyval) {
+#ifdef MPICH_VERSION
+  return static_cast<int>(static_cast<unsigned>(keyval) - 1u);
+#else
+  return keyval;
+#endif
+}
 
 MPI_Aint as_number(const Taken& taken, int keyval) {
   if (keyval == MPI_WIN_BASE) return reinterpret_cast<MPI_Aint>(taken.base);
@@ -24,9 +34,9 @@ MPI_Aint as_number(const Taken& taken, int keyval) {
 
 void get_attr(const char* name, const MPI_Fint* win, const MPI_Fint* keyval, MPI_Aint* value, MPI_Fint* flag,
               MPI_Fint* error) {
-  const Taken* const taken = is_predefined_attribute(*keyval) ? find(PMPI_Win_f2c(*win)) : nullptr;
+  const Taken* const taken = is_predefined_attribute(in_c(*keyval)) ? find(PMPI_Win_f2c(*win)) : nullptr;
   if (taken == nullptr) return reinterpret_cast<Wrapper*>(dlsym(RTLD_NEXT, name))(win, keyval, value, flag, error);
-  *value = as_number(*taken, *keyval);
+  *value = as_number(*taken, in_c(*keyval));
   *flag = 1;  // .TRUE. of every Fortran compiler that the hosts of this build know
   if (error != nullptr) *error = MPI_SUCCESS;
 }
@@ -34,10 +44,10 @@ void get_attr(const char* name, const MPI_Fint* win, const MPI_Fint* keyval, MPI
 }  // namespace
 }  // namespace grapnel::front
 
-#define GRAPNEL_WRAPPER(name)                                                                        \
-  extern "C" void name(const MPI_Fint* win, const MPI_Fint* keyval, MPI_Aint* value, MPI_Fint* flag, \
-                       MPI_Fint* error) {                                                            \
-    grapnel::front::get_attr(#name, win, keyval, value, flag, error);                                \
+#define GRAPNEL_WRAPPER(name)                                                                                    \
+  extern "C" GRAPNEL_API void name(const MPI_Fint* win, const MPI_Fint* keyval, MPI_Aint* value, MPI_Fint* flag, \
+                                   MPI_Fint* error) {                                                            \
+    grapnel::front::get_attr(#name, win, keyval, value, flag, error);                                            \
   }
 
 GRAPNEL_WRAPPER(mpi_win_get_attr)

@@ -35,8 +35,8 @@ Handles::~Handles() {
 
 Taken* find(MPI_Win handle) { return the_job != nullptr ? the_job->handles.find(handle) : nullptr; }
 
-// Open MPI refuses MPI_Win_create on one process; MPICH ends the program in MPI_Win_allocate where its contexts run out,
-// and answers an error in MPI_Win_create.
+// Open MPI refuses MPI_Win_create on one process; MPICH ends the program in MPI_Win_allocate where its contexts run
+// out, and answers an error in MPI_Win_create.
 int make_carrier(MPI_Comm self, MPI_Win* carrier) {
 #ifdef OPEN_MPI
   void* base = nullptr;

@@ -2,14 +2,15 @@
 //
 // It starts in MPI_Init or MPI_Init_thread, after the host's. It ends by an attribute of MPI_COMM_SELF that is set
 // before the program can set one: MPI deletes it last, so callbacks of the program that free windows in MPI_Finalize
-// still find the job. Without a job every call goes to the host: before MPI_Init, with GRAPNEL_WINDOWS=off, in a program
-// of the other MPI, and where the start failed, which is a warning of rank 0.
+// still find the job. Without a job every call goes to the host: before MPI_Init, with GRAPNEL_WINDOWS=off, in a
+// program of the other MPI, and where the start failed, which is a warning of rank 0.
 // Threads: the pointer changes only in MPI_Init and MPI_Finalize.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <mpi.h>
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -36,6 +37,8 @@ struct Job {
   // With many_threads: creation_turn.hpp.
   base::Mutex creation_mutex;
   LockSet creation_lock;
+  base::Mutex own_mutex;
+  std::map<void*, Memory> own_memory GRAPNEL_GUARDED_BY(own_mutex);  ///< of MPI_Alloc_mem
   bool prints_statistics = false;
   Handles handles;
   Statistics statistics;

@@ -23,8 +23,7 @@ int first_with_memory(const Window& window) {
 /// Whether the caller reaches that member's memory by loads and stores at the address that the window names.
 bool is_shared(const Window& window, int place) {
   if (place == window.my_place()) return true;
-  if (window.flavor() == Flavor::shared) return true;
-  return window.flavor() == Flavor::allocated && window.part(place).is_near;
+  return window.part(place).is_near && window.flavor() != Flavor::created;
 }
 
 template <typename Unit>

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "api/mpi/calls.hpp"
+#include "grapnel/export.hpp"
 
 namespace grapnel::front {
 namespace {
@@ -57,7 +58,7 @@ const NextCalls& next_calls() {
 
 // A program of the other MPI has handles of another width: its arguments pass as they came.
 #define GRAPNEL_DEFINE_AS(mpi_name, name, kind, parameters, ...)          \
-  extern "C" int mpi_name parameters {                                    \
+  extern "C" GRAPNEL_API int mpi_name parameters {                        \
     const grapnel::front::NextCalls& next = grapnel::front::next_calls(); \
     if (next.is_other_mpi) [[unlikely]]                                   \
       return next.kind.name(__VA_ARGS__);                                 \

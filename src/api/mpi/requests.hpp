@@ -1,8 +1,8 @@
 // Requests of ours among the host's: generalized requests.
 //
 // An operation that was complete when its call returned has a request that is complete. Else the request waits in a
-// table. While that is not empty, the calls that complete requests look for ours among theirs, complete what is done, and
-// then ask the host. An empty table costs them one load.
+// table. While that is not empty, the calls that complete requests look for ours among theirs, complete what is done,
+// and then ask the host. An empty table costs them one load.
 // Threads: any.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

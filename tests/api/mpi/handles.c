@@ -1,5 +1,5 @@
-/* What a window's handle carries: attributes, callbacks, names, Fortran handles, group, hints, shared_query; many windows, and
- * windows that are freed in MPI_Finalize.
+/* What a window's handle carries: attributes, callbacks, names, Fortran handles, group, hints, shared_query; many
+ * windows, and windows that are freed in MPI_Finalize.
  *
  * usage: handles [WINDOWS]: how many at once
  * SPDX-License-Identifier: Apache-2.0 */

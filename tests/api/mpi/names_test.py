@@ -21,6 +21,10 @@ THE_HOSTS = {
 }  # fmt: skip
 
 
+# Of a Fortran compiler with one underscore, and by mpi_f08.
+FORTRANS = ("mpi_win_get_attr_", "pmpi_win_get_attr_", "mpi_win_get_attr_f08_")
+
+
 def exported(library):
     text = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout
     return {line.split()[-1] for line in text.splitlines()}
@@ -53,6 +57,7 @@ def main():
     mistakes = [f"{kind}_{name} is not exported" for name in sorted(wanted) for kind in ("MPI", "PMPI") if f"{kind}_{name}" not in names]
     allowed = {f"{kind}_{name}" for name in wanted for kind in ("MPI", "PMPI")}
     mistakes += [f"{name} is exported" for name in sorted(names - allowed) if "get_attr" not in name.lower()]
+    mistakes += [f"{name} is not exported" for name in FORTRANS if name not in names]
     theirs = of_windows(headers)
     if len(theirs) < 40:
         mistakes.append(f"only {len(theirs)} calls with a window are found in {headers}")

@@ -1,5 +1,5 @@
-/* Requests of windows among the host's in one array, in every call that completes them; types whose data is right when the
- * request is complete; many at once.
+/* Requests of windows among the host's in one array, in every call that completes them; types whose data is right when
+ * the request is complete; many at once.
  *
  * usage: requests [OUTSTANDING]
  * SPDX-License-Identifier: Apache-2.0 */

@@ -1,4 +1,5 @@
-// Datatypes taken apart by the front end, against what the host's MPI_Pack packs: random nested types of every combiner.
+// Datatypes taken apart by the front end, against what the host's MPI_Pack packs: random nested types of every
+// combiner.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <mpi.h>
