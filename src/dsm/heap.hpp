@@ -163,6 +163,8 @@ class Heap {
   /// What this rank wrote is published, and an interval names it. Errors: peer_dead.
   Status release_writes();
   void collect_written(std::vector<std::size_t>& cached, std::vector<std::size_t>& at_home);
+  void add_steady(std::vector<std::size_t>& written) GRAPNEL_REQUIRES(mapping_);
+  void find_steady(const std::vector<std::size_t>& cached);
   void watch_what_was_served();
   Status flush(const std::vector<std::size_t>& cached, Taken& taken);
   Status add_diff(Flush& flush, std::size_t page);
@@ -230,8 +232,10 @@ class Heap {
   base::Mutex mapping_;
   PageSet mapped_ GRAPNEL_GUARDED_BY(mapping_);
   PageSet watched_ GRAPNEL_GUARDED_BY(mapping_);  ///< mapped, and its writes are of interest
+  PageSet steady_ GRAPNEL_GUARDED_BY(mapping_);   ///< mapped, and written before each of the last releases
   PageSet used_ GRAPNEL_GUARDED_BY(mapping_);     ///< mapped at some time
   PageSet carry_;                                 ///< written, though the trap knows nothing of it any more
+  std::vector<std::size_t> last_written_;         ///< cached pages, ascending, before the last release that named any
   std::uint64_t stale_cursor_ = 0, served_cursor_ = 0;
   std::vector<Interval> since_barrier_;  ///< that this rank made; none, once they are more than kMostRunsKept
   static constexpr std::size_t kMostRunsKept = 512;

@@ -26,6 +26,7 @@ class Hlrc final : public Protocol {
     return heap_.flush(pages, taken);
   }
   bool is_publishing(std::size_t page) const override { return heap_.memory_.words(page).busy.is_taken(); }
+  bool twin_is_of_last_release() const override { return true; }
   Status name(const std::vector<std::size_t>&, std::uint64_t) override { return {}; }
   Result<bool> take_notice(std::size_t page, std::size_t, std::uint64_t) override {
     return home_of(page) != heap_.my_home();

@@ -37,6 +37,8 @@ class Lrc final : public Protocol {
   Status publish(const std::vector<std::size_t>& pages, Heap::Taken&) override;
   /// What equals the twin is in a record of an interval that is older than the next one of this node.
   bool is_publishing(std::size_t) const override { return false; }
+  /// It is of the last record.
+  bool twin_is_of_last_release() const override { return false; }
   Status name(const std::vector<std::size_t>& pages, std::uint64_t interval) override;
   Result<bool> take_notice(std::size_t page, std::size_t node, std::uint64_t interval) override;
   bool takes_more_than_told() const override { return false; }

@@ -35,6 +35,9 @@ class Protocol {
   /// and not yet be where others ask for it.
   virtual bool is_publishing(std::size_t page) const = 0;
 
+  /// Whether a page equals its twin where nothing was written to it since this node's last release of it.
+  virtual bool twin_is_of_last_release() const = 0;
+
   /// Under the node's mutex, before it can be known elsewhere: a new interval of this node names these pages. Errors:
   /// peer_dead.
   virtual Status name(const std::vector<std::size_t>& pages, std::uint64_t interval) = 0;

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <iterator>
 #include <optional>
 
 #include "base/check.hpp"
@@ -106,6 +107,7 @@ void Heap::collect_written(std::vector<std::size_t>& cached, std::vector<std::si
   std::vector<std::size_t> written;
   {
     const base::MutexLock lock(mapping_);
+    add_steady(written);
     const std::vector<os::Pages> watched = watched_.runs();
     counts_.scans.add(1);
     for (const os::Pages& run : watched) counts_.scanned_pages.add(run.count);
@@ -120,6 +122,35 @@ void Heap::collect_written(std::vector<std::size_t>& cached, std::vector<std::si
   for (const std::size_t page : written) {
     const bool here = memory_.words(page).home.load(std::memory_order_relaxed) == my_home();
     (here ? at_home : cached).push_back(page);
+  }
+  if (!written.empty() && protocol_->twin_is_of_last_release()) find_steady(cached);
+}
+
+// A cached page that was written before two releases in a row is not watched: a third write still faults, and no later
+// one, as long as each release finds the page changed. It counts as written then. One that was not is watched again.
+void Heap::add_steady(std::vector<std::size_t>& written) {
+  for (const std::size_t page : steady_.pages()) {
+    const bool here = memory_.words(page).home.load(std::memory_order_relaxed) == my_home();
+    if (here || !differs(memory_.page(page), memory_.twin(page))) {
+      steady_.remove(page);
+      watched_.add(page);
+    } else {
+      watched_.remove(page);
+      if (!planted(Bug::steady_not_counted)) written.push_back(page);
+    }
+  }
+}
+
+void Heap::find_steady(const std::vector<std::size_t>& cached) {
+  std::vector<std::size_t> twice;
+  std::set_intersection(cached.begin(), cached.end(), last_written_.begin(), last_written_.end(),
+                        std::back_inserter(twice));
+  last_written_ = cached;
+  const base::MutexLock lock(mapping_);
+  for (const std::size_t page : twice) {
+    if (!mapped_.has(page)) continue;
+    watched_.remove(page);
+    steady_.add(page);
   }
 }
 

@@ -335,6 +335,43 @@ WORLD_TEST_ON(HeapCounts, AWriteThatChangesNothingIsAnEmptyDiff, shapes_from(2))
   h.barrier();
 }
 
+// With mprotect: signals before the first three releases, and none later. Once a release finds it as it was, it is named
+// once more, and faults again.
+WORLD_TEST_ON(HeapCounts, APageThatIsWrittenBeforeEachReleaseFaultsThreeTimes, shapes_from(2)) {
+  RuntimeAccess::parts(g).config.change<dsm::Settings>().trap = dsm::TrapKind::mprotect;
+  SmallHeap h(g);
+  constexpr std::size_t kOther = 20 * kPage;
+  if (h.me() == 0) {
+    h.set(0, 100);
+    h.set(kOther, 100);
+  }
+  h.barrier();
+  const bool writes = h.me() == h.size() - 1 && !g.same_node(Rank{0});
+  const std::uint64_t one = writes ? 1 : 0;
+  const auto release_after_write = [&](std::size_t offset, std::uint64_t value) {
+    if (!writes) return;
+    h.lock(0);
+    h.set(offset, value);
+    h.unlock(0);
+  };
+  const SharedHeapCounts before = h.heap().counts();
+  for (std::uint64_t round = 1; round <= 10; ++round) release_after_write(0, round);
+  const SharedHeapCounts steady = h.heap().counts();
+  EXPECT_EQ(steady.faults - before.faults, one * (world_has_page_tables() ? 3 : 1));
+  EXPECT_EQ(steady.diffs - before.diffs, one * 10);
+  EXPECT_EQ(steady.notices_sent - before.notices_sent, one * 10);
+  for (std::uint64_t round = 1; round <= 3; ++round) release_after_write(kOther, round);
+  const SharedHeapCounts stopped = h.heap().counts();
+  EXPECT_EQ(stopped.diffs - steady.diffs, one * 3);
+  EXPECT_EQ(stopped.notices_sent - steady.notices_sent, one * 4);
+  release_after_write(0, 11);
+  const SharedHeapCounts after = h.heap().counts();
+  EXPECT_EQ(after.faults - stopped.faults, one * (world_has_page_tables() ? 1 : 0));
+  EXPECT_EQ(after.diffs - stopped.diffs, one);
+  h.barrier();
+  EXPECT_EQ(h.get(0), g.node_count() > 1 ? 11U : 100U);
+}
+
 // A page that this rank has written, and not released, becomes stale and is fetched again.
 WORLD_TEST_ON(HeapCounts, AFetchIntoWhatWasWrittenIsAMerge, shapes_from(2)) {
   SmallHeap h(g);

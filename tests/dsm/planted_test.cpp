@@ -165,7 +165,7 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair{"PublishedBeforeApplied", Bug::published_before_applied},
         std::pair{"HaveOfTheAnswer", Bug::have_of_the_answer}, std::pair{"TwinNotUpdated", Bug::twin_not_updated},
         std::pair{"MergeOverwrites", Bug::merge_overwrites}, std::pair{"FetchBesideFlush", Bug::fetch_beside_flush},
-        std::pair{"DirtForgotten", Bug::dirt_forgotten},
+        std::pair{"DirtForgotten", Bug::dirt_forgotten}, std::pair{"SteadyNotCounted", Bug::steady_not_counted},
         std::pair{"GivenBackBeforeNamed", Bug::given_back_before_named}, std::pair{"BusyNotAsked", Bug::busy_not_asked},
         std::pair{"MarkAfterLook", Bug::mark_after_look}, std::pair{"ServedNotRead", Bug::served_not_read},
         std::pair{"NamedForEver", Bug::named_for_ever}, std::pair{"OwnPlaceSkipped", Bug::own_place_skipped},
