@@ -2,8 +2,8 @@
 """Conditions of the field: signals, refused system calls, limits, outputs that take nothing, mixed builds, mistakes.
 
 field_test.py --tool BIN/grapnel --lu BIN/lu --probe BIN/launch_probe --other-build BIN --family openmpi|mpich|none
---runtime-probe BIN --leaks FILE [--signals BIN --signals-grapnel BIN --libraries FILE… --signals-armci BIN… --launcher BIN/mpiexec
---sanitized BIN] [unittest arguments]
+--runtime-probe BIN --leaks FILE [--signals BIN --signals-grapnel BIN --libraries FILE… --signals-armci BIN…
+--launcher BIN/mpiexec --sanitized BIN] [unittest arguments]
 """
 import argparse
 import os
@@ -101,7 +101,8 @@ class Outputs(Case):
         run = [OPTIONS.tool, "run", "-n", "2", "--"]
         with open("/dev/full", "w", encoding="utf-8") as full:
             for command in ([OPTIONS.lu, *LU], [*run, OPTIONS.lu, *LU],
-                            [*run[:-1], "--label", "--", OPTIONS.lu, *LU], [OPTIONS.tool, "run", "-n", "2", "--label", "--", "seq", "100000"], [OPTIONS.lu, "--help"], [OPTIONS.tool, "info"],
+                            [*run[:-1], "--label", "--", OPTIONS.lu, *LU],
+                            [*run[:-1], "--label", "--", "seq", "100000"], [OPTIONS.lu, "--help"], [OPTIONS.tool, "info"],
                             [OPTIONS.tool, "info", "--json"], [OPTIONS.tool, "--version"], [OPTIONS.tool, "--help"]):
                 with self.subTest(command=command):
                     code, err = self.with_output(full, subprocess.PIPE, *command)
