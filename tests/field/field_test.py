@@ -151,11 +151,14 @@ class Closed(Case):
             for launcher, ranks in (([OPTIONS.tool, "run", "-n", "3", "--nodes", "2"], 3), ([], 1)):
                 with self.subTest(closed=closed, launcher=launcher):
                     job = self.start(*launcher, OPTIONS.runtime_probe, "stay", "sleep", launcher=jobs.closing(closed))
-                    for links in self.links_of_ranks(ranks):
+                    try:
+                        found = self.links_of_ranks(ranks)
+                    finally:
+                        job.terminate()
+                        job.communicate(timeout=10)
+                        self.wait_for_the_ends()
+                    for links in found:
                         self.assertTrue({links.get(number, "none") for number in closed} <= {"/dev/null", "none"}, links)
-                    job.terminate()
-                    job.communicate(timeout=10)
-                    self.wait_for_the_ends()
 
     def links_of_ranks(self, ranks, limit_s=10):
         """Of all ranks, once their shared memory is open."""
