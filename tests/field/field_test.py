@@ -2,8 +2,8 @@
 """Conditions of the field: signals, refused system calls, limits, outputs that take nothing, mixed builds, mistakes.
 
 field_test.py --tool BIN/grapnel --lu BIN/lu --probe BIN/launch_probe --other-build BIN --family openmpi|mpich|none
---runtime-probe BIN --leaks FILE [--signals BIN --signals-grapnel BIN --libraries FILE… --signals-armci BIN… --launcher BIN/mpiexec
---sanitized BIN] [unittest arguments]
+--runtime-probe BIN --leaks FILE [--signals BIN --signals-grapnel BIN --libraries FILE… --signals-armci BIN…
+--launcher BIN/mpiexec --sanitized BIN] [unittest arguments]
 """
 import argparse
 import os
@@ -101,7 +101,8 @@ class Outputs(Case):
         run = [OPTIONS.tool, "run", "-n", "2", "--"]
         with open("/dev/full", "w", encoding="utf-8") as full:
             for command in ([OPTIONS.lu, *LU], [*run, OPTIONS.lu, *LU],
-                            [*run[:-1], "--label", "--", OPTIONS.lu, *LU], [OPTIONS.tool, "run", "-n", "2", "--label", "--", "seq", "100000"], [OPTIONS.lu, "--help"], [OPTIONS.tool, "info"],
+                            [*run[:-1], "--label", "--", OPTIONS.lu, *LU],
+                            [*run[:-1], "--label", "--", "seq", "100000"], [OPTIONS.lu, "--help"], [OPTIONS.tool, "info"],
                             [OPTIONS.tool, "info", "--json"], [OPTIONS.tool, "--version"], [OPTIONS.tool, "--help"]):
                 with self.subTest(command=command):
                     code, err = self.with_output(full, subprocess.PIPE, *command)
@@ -150,11 +151,14 @@ class Closed(Case):
             for launcher, ranks in (([OPTIONS.tool, "run", "-n", "3", "--nodes", "2"], 3), ([], 1)):
                 with self.subTest(closed=closed, launcher=launcher):
                     job = self.start(*launcher, OPTIONS.runtime_probe, "stay", "sleep", launcher=jobs.closing(closed))
-                    for links in self.links_of_ranks(ranks):
+                    try:
+                        found = self.links_of_ranks(ranks)
+                    finally:
+                        job.terminate()
+                        job.communicate(timeout=10)
+                        self.wait_for_the_ends()
+                    for links in found:
                         self.assertTrue({links.get(number, "none") for number in closed} <= {"/dev/null", "none"}, links)
-                    job.terminate()
-                    job.communicate(timeout=10)
-                    self.wait_for_the_ends()
 
     def links_of_ranks(self, ranks, limit_s=10):
         """Of all ranks, once their shared memory is open."""

@@ -2,9 +2,11 @@
 // the job was started, and it has ended. Built on libgrapnel, on libarmci (shared and static), and without either, to
 // load one with dlopen.
 //
-//   signals [--load LIBRARY] [--ignored N]… [--taken N]…    exit code 0 and "signals ok", or a line for each change and 1
+//   signals [--load LIBRARY] [--ignored N]… [--taken N]…
 //
-// --taken: what MPI_Init takes by itself; what becomes of those signals is not ours.
+// Exit code 0 and "signals ok", or a line for each change and 1. --taken: what MPI_Init takes by itself, and what is
+// not compared for this reason.
+//
 // FIELD_API is 0 (none), 1 (grapnel/runtime.hpp) or 2 (armci.h).
 // SPDX-License-Identifier: Apache-2.0
 #include <dlfcn.h>
