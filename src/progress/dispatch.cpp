@@ -190,6 +190,7 @@ void Server::reply(Origin& origin, ReplyCode code, std::uint64_t token, std::uin
   header.handled = handled;
   header.released = released;
   origin.reported_released = released;
+  if (code != ReplyCode::counts) replies_.fetch_add(1, std::memory_order_relaxed);
   std::byte front[transport::kMaxHeaderBytes];
   std::memcpy(front, &header, sizeof header);
   if (!body.empty()) std::memcpy(front + sizeof header, body.data(), body.size());

@@ -80,6 +80,8 @@ class Server final : public transport::MessageSink {
   void leave() { links_.leave(); }
   /// Heartbeats sent to other servers. Any thread.
   std::uint64_t heartbeats() const { return links_.heartbeats(); }
+  /// Replies, acknowledgements and requests to other servers: neither heartbeats nor credits. Any thread.
+  std::uint64_t messages() const { return replies_.load(std::memory_order_relaxed) + links_.messages(); }
 
   /// Answers a request whose handler returned `done` without an answer (a queued lock). From handlers only.
   void answer_later(Rank origin, std::uint64_t token, ByteView body);
@@ -248,7 +250,7 @@ class Server final : public transport::MessageSink {
   std::unique_ptr<os::Thread> thread_;
   std::unique_ptr<Metronome> metronome_;
   // Written by the thread that has the turn, read by any: relaxed on both sides.
-  std::atomic<std::uint64_t> handled_{0}, refused_{0}, foreign_{0}, parked_{0}, sleeps_{0}, turns_taken_{0},
+  std::atomic<std::uint64_t> handled_{0}, replies_{0}, refused_{0}, foreign_{0}, parked_{0}, sleeps_{0}, turns_taken_{0},
       bulk_parked_{0}, unparked_{0};
 };
 

@@ -134,9 +134,9 @@ count_tests() { ctest --test-dir "$build_dir" -N -L "^$1\$" | sed -n 's/^Total T
 name_scenario() {
   [ $# -gt 0 ] || set -- rma
   case $1 in
-    rma | peers | sync | locks | dse | dsm | instructions | --help | -h) words=("$@") ;;
+    rma | peers | sync | locks | dse | dsm | instructions | windows | --help | -h) words=("$@") ;;
     -*) words=(rma "$@") ;;
-    *) usage_error "no scenario '$1' (rma, peers, sync, locks, dse, dsm, instructions)" ;;
+    *) usage_error "no scenario '$1' (rma, peers, sync, locks, dse, dsm, instructions, windows)" ;;
   esac
 }
 
@@ -175,7 +175,11 @@ command_bench() {
     count_instructions "${words[@]:1}" ${json:+--json "$json"}
     return
   fi
-  "$build_dir/bin/grapnel-bench" "${words[@]}" ${json:+--json "$json"} || outcome=$?
+  if [ "${words[0]}" = windows ]; then
+    measure_windows "${words[@]:1}" ${json:+--json "$json"} || outcome=$?
+  else
+    "$build_dir/bin/grapnel-bench" "${words[@]}" ${json:+--json "$json"} || outcome=$?
+  fi
   if [ -n "$plot" ] && [ -s "$json" ]; then
     python=$(python_with matplotlib)
     "$python" -B "$root/bench/plots/plot.py" "$json" --out "$plot"
@@ -217,6 +221,17 @@ count_instructions() {
     [ ! -x "$program" ] || programs+=(--program "$program")
   done
   python3 -B "$root/bench/instructions/count.py" "${programs[@]}" --bars "$root/bench/bars.toml" "$@"
+}
+
+# bench/windows/windows.py says what is measured, and its options. Ours is in front of each MPI for which it is built.
+measure_windows() {
+  local one library libraries=()
+  for one in openmpi mpich; do
+    library=$root/$(build_dir_name release "$one" gcc)/lib/libgrapnel-mpi.so
+    [ ! -f "$library" ] || libraries+=(--library "$one=$library")
+  done
+  python3 -B "$root/bench/windows/windows.py" --programs "$build_dir/peers" "${libraries[@]}" \
+    --bars "$root/bench/bars.toml" "$@"
 }
 
 # A Python that has the module: the first on the path may be none of Debian's.

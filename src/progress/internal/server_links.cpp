@@ -143,6 +143,7 @@ bool ServerLinks::move(Link& link) {
   }
   while (!link.waiting.empty() && link.sent - link.acknowledged < kCredits) {
     ++link.sent;
+    messages_.store(messages_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     send(link, std::move(link.waiting.front()));
     link.waiting.pop_front();
     --waiting_;

@@ -80,6 +80,8 @@ class ServerLinks {
   void leave() { leaving_.store(true, std::memory_order_relaxed); }
   /// Heartbeats sent. Any thread.
   std::uint64_t heartbeats() const { return heartbeats_.load(std::memory_order_relaxed); }
+  /// Requests sent: neither heartbeats nor credits. Any thread.
+  std::uint64_t messages() const { return messages_.load(std::memory_order_relaxed); }
 
   /// Queues a one-way request; it leaves when the loop calls `move` and credits allow. Both views are copied.
   void post(NodeId node, HandlerId handler, ByteView body, ByteView payload);
@@ -154,7 +156,7 @@ class ServerLinks {
   bool passed_on_ = false;  ///< that a host is lost
   std::atomic<bool> ticked_{false}, leaving_{false};
   std::atomic<bool> attention_{false};  ///< a tick or a loss is to be looked at
-  std::atomic<std::uint64_t> heartbeats_{0};
+  std::atomic<std::uint64_t> heartbeats_{0}, messages_{0};
 };
 
 }  // namespace grapnel::progress

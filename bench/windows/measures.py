@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows that are none of the paper's: a busy target, an idle one, and messages."""
+
+import contextlib
+import re
+import statistics
+
+import jobs
+from judging import Row
+
+BUSY_MS = 350
+BUSY_CALLS = 1000  # in that time, at least
+BUSY = ["lock_put_unlock", "put_flush", "get_flush", "fetch_and_op_flush"]
+KINDS = ["allocate", "create", "alloc_mem", "dynamic"]
+IDLE = {"allocate": ["put_flush", "get_flush", "fetch_and_op_flush", "lock_unlock", "shared_lock_put_unlock",
+                     "accumulate_4KiB_flush"],
+        "create": ["put_flush", "get_flush"]}
+MESSAGES = ["lock_put_unlock", "put_flush", "get_flush", "fetch_and_op_flush", "100_puts_flush",
+            "lock_all_put_flush_unlock_all"]
+SENT = re.compile(r"^sent by (?:ranks|servers) .* (\d+)$", re.MULTILINE)
+
+
+@contextlib.contextmanager
+def place_of(name):
+    """None where there can be no such place here."""
+    if name != "two_hosts":
+        yield jobs.OneMachine(2 if name == "two_nodes" else 1)
+        return
+    with jobs.Hosts(2) as lab:
+        yield lab if lab.number is not None else None
+
+
+def start_ours(place, windows, ranks, *words, **settings):
+    return jobs.start(place, windows, ranks, *words, GRAPNEL_STATS="1", **settings)
+
+
+def passed(outcome):
+    """Why our library left a window to the host; empty: it did not."""
+    reasons = re.findall(r"^windows passed: (.*) \d+$", outcome.errors, re.MULTILINE)
+    return "the host's windows: " + reasons[0] if reasons else ""
+
+
+# ---- while the target computes ----
+
+def busy_names(session):
+    for place in ["one_node", "two_nodes", "two_hosts"]:
+        for kind in KINDS:
+            for call in BUSY:
+                for ours in session.ours:
+                    yield f"busy_target/{place}/{kind}/{call}/{ours.name}"
+
+
+def beside(hosts, call):
+    """What the hosts did in the same run."""
+    return ", ".join(f"{name} {outcome.why_not(call) or f'{outcome.values[call]:.0f}'}"
+                     for name, outcome in hosts.items())
+
+
+def busy_windows(session, where, place, kind):
+    span_ms = BUSY_MS // (10 if session.quick else 1)
+    hosts = {}
+    if where != "two_nodes":  # which are ours
+        hosts = {host.name: jobs.start(place, host, 2, "busy_target", kind, span_ms) for host in session.hosts}
+    for ours in session.ours:
+        outcome = start_ours(place, ours, 2, "busy_target", kind, span_ms)
+        for call in BUSY:
+            name = f"busy_target/{where}/{kind}/{call}/{ours.name}"
+            if outcome.why_not(call):
+                session.fail(name, outcome.why_not(call), outcome.errors)
+                continue
+            note = "; ".join(text for text in [passed(outcome), beside(hosts, call)] if text)
+            session.report(Row(name, outcome.values[call], "calls", BUSY_CALLS * span_ms / BUSY_MS, "higher", note=note))
+
+
+def busy_target(session):
+    for where in ["one_node", "two_nodes", "two_hosts"]:
+        if not session.wants(busy_names(session), f"/{where}/"):
+            continue
+        with place_of(where) as place:
+            for kind in KINDS:
+                names = session.wants(busy_names(session), f"/{where}/{kind}/")
+                if place is None:
+                    session.skip(names, "there can be no lab here")
+                elif names:
+                    busy_windows(session, where, place, kind)
+
+
+# ---- while the target waits in MPI_Barrier ----
+
+def idle_names(session):
+    for place in ["same_node", "two_hosts"]:
+        for kind, calls in IDLE.items():
+            for call in calls:
+                for ours in session.ours:
+                    yield f"idle_target/{place}/{kind}/{call}/{ours.name}"
+
+
+def middle(rounds, ours):
+    """The round whose ratio to the faster host is the median: our time, the host's, and which host."""
+    medians = {host: statistics.median(values) for host, values in rounds.items() if values and not host.startswith("ours")}
+    if not medians or not rounds.get(ours):
+        return None
+    fastest = min(medians, key=medians.get)
+    pairs = sorted(zip(rounds[ours], rounds[fastest]), key=lambda pair: pair[0] / pair[1])
+    return (*pairs[len(pairs) // 2], fastest)
+
+
+def idle_rounds(session, place, kind):
+    """Times by call and windows, one a round: all of them in turn, so that what else the machine does meets them equally. And
+    the last trouble of each."""
+    times = {call: {windows.name: [] for windows in session.hosts + session.ours} for call in IDLE[kind]}
+    troubles = {}
+    for _ in range(session.runs):
+        for windows in session.hosts + session.ours:
+            begin = start_ours if windows.library else jobs.start
+            outcome = begin(place, windows, 2, "idle_target", kind, 5 if session.quick else 30, *IDLE[kind])
+            for call in IDLE[kind]:
+                why = outcome.why_not(call) or (windows.library and passed(outcome))
+                if why:
+                    troubles[windows.name, call] = why
+                if not outcome.why_not(call):
+                    times[call][windows.name].append(outcome.values[call])
+    return times, troubles
+
+
+def idle_windows(session, where, place, kind):
+    times, troubles = idle_rounds(session, place, kind)
+    for call, rounds in times.items():
+        for ours in session.ours:
+            name = f"idle_target/{where}/{kind}/{call}/{ours.name}"
+            found = middle(rounds, ours.name)
+            notes = [f"{who} {why}" for (who, what), why in troubles.items()
+                     if what == call and (who == ours.name or not who.startswith("ours"))]
+            if found is None:
+                session.fail(name, "; ".join(notes) or "no host was measured", "")
+                continue
+            mine, theirs, host = found
+            others = [f"{who} {statistics.median(values):.0f}" for who, values in rounds.items()
+                      if values and who not in (host, *(one.name for one in session.ours))]
+            session.report(Row(name, mine, "ns", theirs, runs=len(rounds[ours.name]),
+                               note="; ".join([f"beside {host}", *others, *notes])))
+
+
+def idle_target(session):
+    for where in ["same_node", "two_hosts"]:
+        if not session.wants(idle_names(session), f"/{where}/"):
+            continue
+        with place_of(where) as place:
+            for kind in IDLE:
+                names = session.wants(idle_names(session), f"/{where}/{kind}/")
+                if place is None:
+                    session.skip(names, "there can be no lab here")
+                elif names:
+                    idle_windows(session, where, place, kind)
+
+
+# ---- messages between two nodes ----
+
+def message_names(session):
+    for call in MESSAGES:
+        for ours in session.ours:
+            yield f"messages/{call}/{ours.name}"
+
+
+def sent(outcome):
+    """Messages of the whole job, answers and acknowledgements counted; None where it says nothing of them."""
+    counts = SENT.findall(outcome.errors)
+    return sum(map(int, counts)) if outcome.well and len(counts) == 2 else None
+
+
+def messages_per(begin, few, many):
+    """Of one more call: the difference of two jobs, in which all else is the same. None where one failed."""
+    counts = [sent(begin(count)) for count in (few, many)]
+    return None if None in counts else (counts[1] - counts[0]) / (many - few)
+
+
+def messages(session):
+    for call in MESSAGES:
+        for ours in session.ours:
+            name = f"messages/{call}/{ours.name}"
+            if not session.wants([name]):
+                continue
+            value = messages_per(lambda count: start_ours(jobs.OneMachine(2), ours, 4, "messages", call, count), 100, 300)
+            if value is None:
+                session.fail(name, "a job failed", "")
+            else:
+                session.report(Row(name, round(value, 4), "messages", runs=200))

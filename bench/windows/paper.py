@@ -1,0 +1,4 @@
+def names(session):
+    return []
+def figures(session):
+    pass
