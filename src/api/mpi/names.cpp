@@ -69,15 +69,17 @@ const NextCalls& next_calls() {
 }  // namespace grapnel::front
 
 // A program of the other MPI has handles of another width: its arguments must pass as they came, in whole registers. So
-// this is looked at before anything else; MPI_Init, the first call, has addresses only.
-#define GRAPNEL_DEFINE_AS(mpi_name, name, kind, parameters, ...)                          \
-  extern "C" GRAPNEL_API int mpi_name parameters {                                        \
-    if (const auto* const next = grapnel::front::other_mpi; next != nullptr) [[unlikely]] \
-      return next->kind.name(__VA_ARGS__);                                                \
-    const grapnel::front::NextCalls& next = grapnel::front::next_calls();                 \
-    if (next.is_other_mpi) [[unlikely]]                                                   \
-      return next.kind.name(__VA_ARGS__);                                                 \
-    return grapnel::front::name(next.kind, __VA_ARGS__);                                  \
+// an exported function does nothing but jump; MPI_Init, the first call, has addresses only.
+#define GRAPNEL_DEFINE_AS(mpi_name, name, kind, parameters, ...)                            \
+  [[gnu::noinline]] static int take_##mpi_name parameters {                                 \
+    const grapnel::front::NextCalls& next = grapnel::front::next_calls();                   \
+    if (next.is_other_mpi) [[unlikely]]                                                     \
+      return next.kind.name(__VA_ARGS__);                                                   \
+    return grapnel::front::name(next.kind, __VA_ARGS__);                                    \
+  }                                                                                         \
+  extern "C" GRAPNEL_API int mpi_name parameters {                                          \
+    const grapnel::front::NextCalls* const other = grapnel::front::other_mpi;               \
+    return other != nullptr ? other->kind.name(__VA_ARGS__) : take_##mpi_name(__VA_ARGS__); \
   }
 #define GRAPNEL_DEFINE(name, parameters, ...)                       \
   GRAPNEL_DEFINE_AS(MPI_##name, name, mpi, parameters, __VA_ARGS__) \
