@@ -11,10 +11,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "grapnel/status.hpp"
+#include "os/process_copy.hpp"
 
 namespace grapnel::os {
 
@@ -50,6 +52,15 @@ class Host {
 
   /// Whether each rank has a page table of its own: not in the simulator, whose ranks share a process.
   virtual bool has_page_tables() const { return true; }
+
+  /// Copies to or from the memory of a process of this machine, which may be this one (process_copy.hpp). A plain copy
+  /// in the simulator, whose ranks share a process. Errors: peer_dead, refused; the kernel's answer in `errno`.
+  virtual Status copy_to(const ProcessName& target, std::span<const CopyRun> runs) {
+    return copy_to_process(target, runs);
+  }
+  virtual Status copy_from(const ProcessName& target, std::span<const CopyRun> runs) {
+    return copy_from_process(target, runs);
+  }
 
   /// The processor on which the caller runs; it may be another one by the time that this returns. A few ns. Any thread.
   virtual int cpu() = 0;

@@ -52,6 +52,13 @@ void Handlers::add_to(progress::HandlerTable& table) {
   add(table, kUpdateHandler, "update", sizeof(UpdateBody), false, &Handlers::update);
   add(table, kFetchingUpdateHandler, "fetching update", sizeof(UpdateBody), true, &Handlers::fetching_update);
   add(table, kCompareHandler, "compare", sizeof(CompareBody), true, &Handlers::compare);
+  add(table, kUpdateVectorHandler, "vector update", sizeof(PartsBody), false, &Handlers::update_vector);
+  add(table, kFetchingUpdateVectorHandler, "vector fetching update", sizeof(PartsBody), true,
+      &Handlers::fetching_update_vector);
+  add(table, kPutLentHandler, "put to lent memory", sizeof(PartsBody), false, &Handlers::put_lent);
+  add(table, kGetLentHandler, "get from lent memory", sizeof(PartsBody), true, &Handlers::get_lent);
+  add(table, kCompareLentHandler, "compare in lent memory", sizeof(CompareLentBody), true, &Handlers::compare_lent);
+  add(table, kCopiesHandler, "whether copies work", 0, true, &Handlers::copies);
   add(table, kPutSignalHandler, "put with signal", sizeof(PutSignalBody), false, &Handlers::put_signal);
   add(table, kPutStridedSignalHandler, "strided put with signal", sizeof(StridedSignalBody), false,
       &Handlers::put_strided_signal);
@@ -151,16 +158,8 @@ progress::Outcome Handlers::accumulate_strided(Request& request) {
 }
 
 std::span<const VectorRun> Handlers::read_runs(const VectorBody& body, ByteView in, std::size_t element) {
-  runs_.clear();
-  if (body.bytes > transport::kMaxPayloadBytes) return {};
-  std::uint64_t left = body.bytes;
-  RunReader reader(in, body.base);
-  for (VectorRun run; left > 0; left -= run.bytes) {
-    if (!reader.next(run) || run.bytes > left || run.bytes % element != 0 || !holds(run.address, run.bytes)) return {};
-    runs_.push_back(run);
-  }
-  if (!reader.at_end()) return {};
-  return runs_;
+  return read_runs(body.base, body.bytes, in, element,
+                   [this](std::uint64_t address, std::uint64_t bytes) { return holds(address, bytes); });
 }
 
 progress::Outcome Handlers::put_vector(Request& request) {

@@ -13,6 +13,7 @@
 
 #include "progress/handlers.hpp"
 #include "progress/waiting.hpp"
+#include "rma/internal/lent_memory.hpp"
 #include "rma/internal/runs.hpp"
 #include "rma/messages.hpp"
 #include "rma/stripes.hpp"
@@ -22,8 +23,10 @@ namespace grapnel::rma {
 
 class Handlers {
  public:
-  Handlers(segment::SegmentTable& segments, progress::Waiting& waiting, Stripes& stripes)
-      : segments_(segments), waiting_(waiting), stripes_(stripes) {}
+  /// In a job of `ranks` ranks.
+  Handlers(segment::SegmentTable& segments, progress::Waiting& waiting, Stripes& stripes, segment::Lent& lent,
+           int ranks)
+      : segments_(segments), waiting_(waiting), stripes_(stripes), lent_(lent, segments, {}), ranks_(ranks) {}
 
   /// Registers them all; this object outlives the server.
   void add_to(progress::HandlerTable& table);
@@ -48,6 +51,23 @@ class Handlers {
   Outcome fetching_update(Request& request);
   Outcome compare(Request& request);
   std::optional<Reduction> kernel_of_update(const UpdateBody& body) const;
+  // part_handlers.cpp
+  Outcome put_lent(Request& request);
+  Outcome get_lent(Request& request);
+  Outcome update_vector(Request& request);
+  Outcome fetching_update_vector(Request& request);
+  Outcome compare_lent(Request& request);
+  Outcome copies(Request& request);
+  std::span<const VectorRun> read_parts(const PartsBody& body, ByteView in, std::size_t element_bytes);
+  Status update_elements(const PartsBody& body, const Reduction& kernel, std::byte* target, const std::byte* source,
+                         std::size_t bytes);
+  Status fetch_lent(const PartsBody& body, const Reduction& kernel, std::span<const VectorRun> runs,
+                    const std::byte* operands, Bytes& old_elements);
+  std::uint64_t space_of(std::int64_t owner, std::uint64_t address) const;
+  bool is_rank(std::int64_t owner) const { return owner >= 0 && owner < ranks_; }
+  /// Of a sound update; else nothing.
+  static std::optional<Reduction> known_kernel(const Update& update);
+
   Outcome put_signal(Request& request);
   Outcome put_strided_signal(Request& request);
   Outcome locate(Request& request);
@@ -60,7 +80,25 @@ class Handlers {
   bool holds(const Signal& signal) const {
     return signal.address % sizeof(std::int32_t) == 0 && holds(signal.address, sizeof(std::int32_t));
   }
-  /// The runs, until the next message's: sound, in segments, of lengths that add up to the data's; else none.
+  /// The runs, until the next message's: sound, of memory of which `held(address, bytes)` is true, of lengths that add
+  /// up to `data_bytes`; else none.
+  template <typename Held>
+  std::span<const VectorRun> read_runs(std::uint64_t base, std::uint64_t data_bytes, ByteView in,
+                                       std::size_t element_bytes, Held held) {
+    runs_.clear();
+    if (data_bytes > transport::kMaxPayloadBytes) return {};
+    std::uint64_t left = data_bytes;
+    RunReader reader(in, base);
+    for (VectorRun run; left > 0; left -= run.bytes) {
+      if (!reader.next(run) || run.bytes > left || run.bytes % element_bytes != 0 || !held(run.address, run.bytes)) {
+        return {};
+      }
+      runs_.push_back(run);
+    }
+    if (!reader.at_end()) return {};
+    return runs_;
+  }
+  /// In segments.
   std::span<const VectorRun> read_runs(const VectorBody& body, ByteView in, std::size_t element_bytes);
   /// A packed answer, alive until it has left.
   static void answer_packed(Request& request, std::unique_ptr<Bytes> data);
@@ -70,6 +108,8 @@ class Handlers {
   segment::SegmentTable& segments_;
   progress::Waiting& waiting_;
   Stripes& stripes_;
+  const LentMemory lent_;
+  const int ranks_;
   std::vector<VectorRun> runs_;  ///< `read_runs`'s; at most one for each byte of kMaxPayloadBytes, so 2 MiB
 };
 

@@ -9,6 +9,8 @@
 //   update:           body, payload = the operands                   counted, as an accumulate
 //   fetching update:  body, payload = the operands, none for Operation::none; reply payload = the old elements
 //   compare:          body; reply body = the old value
+//   updates of parts, and all of lent memory: body; payload = the data (if any), then the runs, as the vector forms
+//   copies:           reply body = why process copies do not work among the node's ranks; 0: they do
 //
 // A contiguous put's data and a get's reply may be bulk (transport.hpp): then they are as long as the transfer.
 //
@@ -44,6 +46,12 @@ inline constexpr progress::HandlerId kRmwHandler = 10;
 inline constexpr progress::HandlerId kUpdateHandler = 11;
 inline constexpr progress::HandlerId kFetchingUpdateHandler = 12;
 inline constexpr progress::HandlerId kCompareHandler = 13;
+inline constexpr progress::HandlerId kUpdateVectorHandler = 14;
+inline constexpr progress::HandlerId kFetchingUpdateVectorHandler = 15;
+inline constexpr progress::HandlerId kPutLentHandler = 16;
+inline constexpr progress::HandlerId kGetLentHandler = 17;
+inline constexpr progress::HandlerId kCompareLentHandler = 18;
+inline constexpr progress::HandlerId kCopiesHandler = 19;
 inline constexpr progress::HandlerId kPutSignalHandler = 20;
 inline constexpr progress::HandlerId kPutStridedSignalHandler = 21;
 inline constexpr progress::HandlerId kLocateHandler = 22;
@@ -99,6 +107,19 @@ struct CompareBody {
   std::uint64_t expected = 0, desired = 0;
 };
 
+/// The parts of an update, or of a transfer with memory that a rank has lent (segment/lent.hpp).
+struct PartsBody {
+  std::uint64_t base = 0;   ///< what the first run's gap is counted from
+  std::uint64_t bytes = 0;  ///< of data, all runs together
+  Update update;            ///< ignored by put and get
+  std::int64_t owner = -1;  ///< the rank that has lent the memory; kInSegments
+};
+inline constexpr std::int64_t kInSegments = -1;
+struct CompareLentBody {
+  CompareBody compare;
+  std::int64_t owner = 0;
+};
+
 constexpr bool is_compared_width(std::uint64_t bytes) { return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8; }
 
 /// A 32-bit word that is set when the data of a put is there.
@@ -139,6 +160,6 @@ static_assert(sizeof(StridedSignalBody) <= progress::kMaxBodyBytes);
 template <typename... Bodies>
 inline constexpr bool kNoPadding = (std::has_unique_object_representations_v<Bodies> && ...);
 static_assert(kNoPadding<ContiguousBody, AccumulateBody, VectorBody, PutSignalBody, LocateBody, RmwBody, UpdateBody,
-                         CompareBody>);
+                         CompareBody, PartsBody, CompareLentBody>);
 
 }  // namespace grapnel::rma

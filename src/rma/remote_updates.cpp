@@ -39,8 +39,11 @@ Status RemotePath::fetch_and_update(NodeId node, Operation& operation, const Upd
   return {};
 }
 
-Result<std::uint64_t> RemotePath::compare(NodeId node, const CompareBody& body) {
-  GRAPNEL_ASSIGN_OR_RETURN(const auto answer, ask(node, kCompareHandler, base::bytes_of(body)));
+Result<std::uint64_t> RemotePath::compare(NodeId node, const CompareBody& body, std::int64_t owner) {
+  const CompareLentBody lent{body, owner};
+  GRAPNEL_ASSIGN_OR_RETURN(const auto answer, owner == kInSegments
+                                                  ? ask(node, kCompareHandler, base::bytes_of(body))
+                                                  : ask(node, kCompareLentHandler, base::bytes_of(lent)));
   if (answer.code == progress::ReplyCode::answer) return static_cast<std::uint64_t>(answer.value);
   return Status(Code::refused, fmt::format("node {} refused to compare {} bytes at {:#x}", index(node),
                                            body.target.bytes, body.target.address));

@@ -26,7 +26,7 @@ bool have_equal_counts(const Strided& one, const Strided& other) {
 }  // namespace
 
 Rma::Rma(const base::Config& config, launch::Launch& launch, progress::Waiting& waiting,
-         segment::SegmentTable& segments, Stripes& stripes, progress::Client* client,
+         segment::SegmentTable& segments, Stripes& stripes, segment::Lent& lent, progress::Client* client,
          const transport::Transport* transport)
     : settings_(config.get<Settings>()),
       launch_(launch),
@@ -34,6 +34,7 @@ Rma::Rma(const base::Config& config, launch::Launch& launch, progress::Waiting& 
       segments_(segments),
       reach_(segments.reach()),
       stripes_(stripes),
+      lent_(lent, segments, launch.rank()),
       client_(client),
       ways_(config, transport != nullptr ? transport->capabilities() : transport::Capabilities{}),
       remote_(client != nullptr ? std::make_unique<RemotePath>(*client, settings_.chunk_bytes) : nullptr),

@@ -29,12 +29,14 @@
 #include "rma/counts.hpp"
 #include "rma/internal/accumulation.hpp"
 #include "rma/internal/fence_predictor.hpp"
+#include "rma/internal/lent_memory.hpp"
 #include "rma/internal/native.hpp"
 #include "rma/internal/operation.hpp"
 #include "rma/internal/remote.hpp"
 #include "rma/internal/word.hpp"
 #include "rma/kernels/copy.hpp"
 #include "rma/messages.hpp"
+#include "rma/parts.hpp"
 #include "rma/settings.hpp"
 #include "rma/stripes.hpp"
 #include "rma/ways.hpp"
@@ -52,7 +54,7 @@ class Rma {
  public:
   /// `client` and `transport` are null in a job of one node.
   Rma(const base::Config& config, launch::Launch& launch, progress::Waiting& waiting, segment::SegmentTable& segments,
-      Stripes& stripes, progress::Client* client, const transport::Transport* transport);
+      Stripes& stripes, segment::Lent& lent, progress::Client* client, const transport::Transport* transport);
 
   /// From now on a local buffer of a transfer between nodes that lies in [begin, end) is an invalid argument: an access
   /// there may need the client itself.
@@ -91,7 +93,8 @@ class Rma {
     return accumulate_elsewhere(type, scale, source, remote, bytes, target);
   }
 
-  // Strided and vector forms; `kind` is the direction. `arithmetic` is for accumulate.
+  // Strided and vector forms; `kind` is the direction. `arithmetic` is for accumulate. `lent`: `remote` is memory that
+  // the target has lent (segment/lent.hpp), of which accumulate knows nothing: an update does the same.
   struct StridedTransfer {
     OperationKind kind{};
     Arithmetic arithmetic;
@@ -100,12 +103,14 @@ class Rma {
     void* remote = nullptr;
     const Strided* remote_shape = nullptr;
     Rank target{};
+    bool lent = false;
   };
   struct VectorTransfer {
     OperationKind kind{};
     Arithmetic arithmetic;
     std::span<const Piece> pieces;
     Rank target{};
+    bool lent = false;
   };
   struct ContiguousTransfer {
     OperationKind kind{};
@@ -114,6 +119,7 @@ class Rma {
     void* remote = nullptr;
     std::size_t bytes = 0;
     Rank target{};
+    bool lent = false;
   };
   /// update.cpp. `local`: the operands; null for Operation::none. `old_elements` null: none are fetched.
   struct UpdateTransfer {
@@ -125,16 +131,48 @@ class Rma {
     void* remote = nullptr;
     std::size_t bytes = 0;
     Rank target{};
+    bool lent = false;
   };
   /// Errors: invalid_argument (no such operation for the type, no operands, too many).
   static Result<UpdateTransfer> update_transfer(grapnel::Operation operation, NumberType number, const void* source,
                                                 void* old_elements, void* remote, std::size_t count, Rank target);
   Status transfer(const UpdateTransfer& what);
   Status start(const UpdateTransfer& what, Handle* handle);
+  /// parts.cpp. Sides of equal counts, of whole elements; `local` null for Operation::none, `old_elements` null: none are
+  /// fetched. Elements of parts that overlap are updated one after the other.
+  struct StridedUpdate {
+    grapnel::Operation operation{};
+    NumberType number{};
+    const void* local = nullptr;
+    const Strided* local_shape = nullptr;
+    void* old_elements = nullptr;
+    const Strided* old_shape = nullptr;
+    void* remote = nullptr;
+    const Strided* remote_shape = nullptr;
+    Rank target{};
+    bool lent = false;
+  };
+  struct VectorUpdate {
+    grapnel::Operation operation{};
+    NumberType number{};
+    bool fetches = false;         ///< every part has a destination
+    std::span<const Part> parts;  ///< of whole elements; without sources for Operation::none
+    Rank target{};
+    bool lent = false;
+  };
+  Status transfer(const StridedUpdate& what);
+  Status transfer(const VectorUpdate& what);
+  Status start(const StridedUpdate& what, Handle* handle);
+  Status start(const VectorUpdate& what, Handle* handle);
   /// The old value, in front of zeros; the bytes at the front of `expected` and `desired` count.
   Result<std::uint64_t> compare(void* remote, std::uint64_t expected, std::uint64_t desired, std::size_t bytes,
-                                Rank target);
+                                Rank target, bool lent = false);
 
+  /// Whether lent memory of that node's ranks is reached: ok, or unavailable with the reason; the same answer in every
+  /// rank. Waits until the node's ranks have started. Cost: a round trip, own node: none. Errors: peer_dead.
+  Status copies_work(NodeId node);
+
+  Status transfer(const ContiguousTransfer& what);
   Status transfer(const StridedTransfer& what);
   Status transfer(const VectorTransfer& what);
 
@@ -278,6 +316,8 @@ class Rma {
   Result<Route> route(const VectorTransfer& what) const;
   Result<Route> route(const SignalledPut& what) const;
   Result<Route> route(const UpdateTransfer& what) const;
+  Result<Route> route(const PartsTransfer& what) const;
+  Status check_lent(const PartsTransfer& what) const;
   Result<Route> route(const void* remote, std::size_t bytes, Rank target, const char* what) const;
   /// A part of another node's segment that its server named.
   struct Located {
@@ -292,6 +332,8 @@ class Rma {
   Status by_shared_memory(const VectorTransfer& what);
   Status by_shared_memory(const SignalledPut& what);
   Status by_shared_memory(const UpdateTransfer& what);
+  Status by_shared_memory(const PartsTransfer& what);
+  Status update_parts(const PartsTransfer& what, std::span<const Part> parts, StripeHolder& holder);
   // wire.cpp: by the fabric itself or by messages, in an order that keeps the program's own per location.
   Status by_native(const ContiguousTransfer& what, Operation& operation);
   Status before_native(NodeId node, std::uint64_t address, std::size_t bytes);
@@ -302,7 +344,21 @@ class Rma {
   Status by_wire(const VectorTransfer& what, Operation& operation);
   Status by_wire(const SignalledPut& what, Operation& operation);  // signal.cpp
   Status by_wire(const UpdateTransfer& what, Operation& operation);
+  Status by_wire(const PartsTransfer& what, Operation& operation);
 
+  // parts.cpp: what a transfer with lent memory, or an update of a shape, is made of. It lives as long as the transfer.
+  Result<PartsTransfer> parts_of(const ContiguousTransfer& what) const;
+  Result<PartsTransfer> parts_of(const StridedTransfer& what) const;
+  Result<PartsTransfer> parts_of(const VectorTransfer& what) const;
+  Result<PartsTransfer> parts_of(const UpdateTransfer& what) const;
+  Result<PartsTransfer> parts_of(const StridedUpdate& what) const;
+  Result<PartsTransfer> parts_of(const VectorUpdate& what) const;
+  /// As many parts as one batch has.
+  std::size_t batch_parts() const { return settings_.chunk_bytes; }
+
+  /// In parts; `blocking` or joining `handle`.
+  template <typename Transfer>
+  Status run_parts(const Transfer& what, bool blocking, Handle* handle);
   template <typename Transfer>
   Status run_blocking(const Transfer& what);
   template <typename Transfer>
@@ -345,6 +401,7 @@ class Rma {
   segment::SegmentTable& segments_;
   const segment::Reach reach_;
   Stripes& stripes_;
+  const LentMemory lent_;
   progress::Client* client_;
   const Ways ways_;
   std::unique_ptr<RemotePath> remote_;              ///< null in a job of one node

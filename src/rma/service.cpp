@@ -6,7 +6,9 @@
 namespace grapnel::rma {
 namespace {
 
-std::size_t node_memory_bytes(const launch::NodeMap&, NodeId) { return Stripes::kNodeMemoryBytes; }
+std::size_t node_memory_bytes(const launch::NodeMap& nodes, NodeId node) {
+  return Stripes::kNodeMemoryBytes + segment::Lent::node_memory_bytes(nodes, node);
+}
 
 Result<std::unique_ptr<core::Service>> open(core::Core& core, progress::HandlerId) {
   return std::unique_ptr<core::Service>(std::make_unique<RmaService>(core));
@@ -18,8 +20,9 @@ const core::ServiceType kService{"rma", Settings::group, node_memory_bytes, 0, o
 
 RmaService::RmaService(core::Core& core)
     : stripes_(core.launch),
-      rma_(core.config, core.launch, core.waiting, core.segments, stripes_, core.client, core.transport),
-      handlers_(core.segments, core.waiting, stripes_) {
+      lent_(core.launch, core.host, core.segments),
+      rma_(core.config, core.launch, core.waiting, core.segments, stripes_, lent_, core.client, core.transport),
+      handlers_(core.segments, core.waiting, stripes_, lent_, core.launch.size()) {
   if (core.server != nullptr) handlers_.add_to(core.server->handlers());
 }
 

@@ -6,6 +6,7 @@
 #include "rma/handlers.hpp"
 #include "rma/rma.hpp"
 #include "rma/stripes.hpp"
+#include "segment/lent.hpp"
 
 namespace grapnel::rma {
 
@@ -14,6 +15,8 @@ class RmaService final : public core::Service {
   explicit RmaService(core::Core& core);
 
   Rma& rma() { return rma_; }
+  /// What this rank lends to others.
+  segment::Lent& lent() { return lent_; }
 
   Status complete() override;
   void before_client_ends() override { rma_.forget_remote_keys(); }
@@ -21,6 +24,7 @@ class RmaService final : public core::Service {
 
  private:
   Stripes stripes_;
+  segment::Lent lent_;
   Rma rma_;
   Handlers handlers_;
 };

@@ -29,6 +29,7 @@ class Stripes {
   /// Neighbouring data of this size share a stripe; an accumulate takes one lock per stripe that it touches.
   static constexpr std::size_t kStripeBytes = 4096;
   static constexpr std::size_t kCount = 1024;
+  static constexpr std::uint64_t kInNode = 0;
   static constexpr std::size_t kNodeMemoryBytes = kCount * 64;
 
   /// Collective in the order of carving.
@@ -37,9 +38,10 @@ class Stripes {
         rank_mark_(static_cast<std::uint32_t>(index(launch.rank())) + 1),
         server_mark_(rank_mark_ + static_cast<std::uint32_t>(launch.size())) {}
 
-  /// Multiplicative hashing spreads equal strides over the words.
-  os::Word& word_of(const void* address) {
-    const auto stripe = reinterpret_cast<std::uintptr_t>(address) / kStripeBytes;
+  /// Multiplicative hashing spreads equal strides over the words. `space`: whose address it is, where that is no matter
+  /// of course: kInNode for a segment's, which all ranks of the node have alike.
+  os::Word& word_of(const void* address, std::uint64_t space = kInNode) {
+    const auto stripe = reinterpret_cast<std::uintptr_t>(address) / kStripeBytes + (space << 40);
     return words_[(stripe * 0x9e3779b97f4a7c15ULL) >> 54].word;
   }
   /// Not empty, and no longer than a stripe.
@@ -86,23 +88,23 @@ class StripeHolder {
   StripeHolder& operator=(const StripeHolder&) = delete;
 
   /// Waits. Errors: peer_dead.
-  Status hold(const std::byte* begin, std::size_t bytes) {
-    os::Word& word = stripes_.word_of(begin);
+  Status hold(const std::byte* begin, std::size_t bytes, std::uint64_t space = Stripes::kInNode) {
+    os::Word& word = stripes_.word_of(begin, space);
     if (Stripes::lie_in_one(begin, bytes)) [[likely]]
       return &word == held_ ? Status() : hold_only(word);
-    os::Word& next = stripes_.word_of(begin + bytes - 1);
+    os::Word& next = stripes_.word_of(begin + bytes - 1, space);
     GRAPNEL_TRY(hold_only(*std::min(&word, &next)));
     return &word == &next ? Status() : take(*std::max(&word, &next), second_);
   }
 
   /// Does not wait; false when it is held.
-  bool try_hold(const std::byte* begin, std::size_t bytes) {
-    os::Word& word = stripes_.word_of(begin);
+  bool try_hold(const std::byte* begin, std::size_t bytes, std::uint64_t space = Stripes::kInNode) {
+    os::Word& word = stripes_.word_of(begin, space);
     const bool one = Stripes::lie_in_one(begin, bytes);
     if (one && &word == held_) return true;
     release();
     if (!try_take(word, held_)) return false;
-    os::Word& next = one ? word : stripes_.word_of(begin + bytes - 1);
+    os::Word& next = one ? word : stripes_.word_of(begin + bytes - 1, space);
     return &word == &next || try_take(next, second_);
   }
 
@@ -155,13 +157,13 @@ class AllStripes {
   AllStripes(const AllStripes&) = delete;
   AllStripes& operator=(const AllStripes&) = delete;
 
-  /// Once. False: a stripe is held elsewhere; those that were taken go back with this object. The bytes are less than
-  /// kMost stripes.
-  bool try_hold(const std::byte* begin, std::size_t bytes) {
+  /// Some bytes more. False: a stripe is held elsewhere; those that were taken go back with this object. All bytes
+  /// together are less than kMost stripes.
+  bool try_hold(const std::byte* begin, std::size_t bytes, std::uint64_t space = Stripes::kInNode) {
     const auto first = reinterpret_cast<std::uintptr_t>(begin) / Stripes::kStripeBytes;
     const auto last = (reinterpret_cast<std::uintptr_t>(begin) + bytes - 1) / Stripes::kStripeBytes;
     for (auto stripe = first; stripe <= last; ++stripe) {
-      os::Word& word = stripes_.word_of(reinterpret_cast<const void*>(stripe * Stripes::kStripeBytes));
+      os::Word& word = stripes_.word_of(reinterpret_cast<const void*>(stripe * Stripes::kStripeBytes), space);
       if (std::find(held_.begin(), held_.begin() + count_, &word) != held_.begin() + count_) continue;
       if (!Stripes::try_take(word, stripes_.server_mark())) return false;
       GRAPNEL_ASSERT(count_ < kMost, "{} bytes lie in more than {} stripes", bytes, kMost);

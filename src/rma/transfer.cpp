@@ -12,6 +12,7 @@ namespace {
 
 std::size_t bytes_of(const Rma::ContiguousTransfer& what) { return what.bytes; }
 std::size_t bytes_of(const Rma::UpdateTransfer& what) { return what.bytes; }
+std::size_t bytes_of(const PartsTransfer& what) { return what.bytes; }
 std::size_t bytes_of(const Rma::StridedTransfer& what) {
   return static_cast<std::size_t>(what.local_shape->total_bytes());
 }
@@ -62,11 +63,25 @@ void for_each_local(const Rma::VectorTransfer& what, Visit visit) {
   }
 }
 
+template <typename Visit>
+void for_each_local(const PartsTransfer& what, Visit visit) {
+  static_cast<void>(what.batches([&](std::span<const Part> parts, bool) -> Status {
+    for (const Part& part : parts) {
+      for (const void* const side : {part.source, static_cast<const void*>(part.destination)}) {
+        const auto begin = reinterpret_cast<std::uintptr_t>(side);
+        if (side != nullptr) visit(Extent{begin, begin + part.bytes});
+      }
+    }
+    return {};
+  }));
+}
+
 }  // namespace
 
 // A fault there would ask for the client, which a transfer between nodes holds.
 template <typename Transfer>
 Status Rma::check_local(const Transfer& what) const {
+  if (kept_out_end_ == 0) return {};
   bool meets = false;
   for_each_local(what, [&](const Extent& one) { meets |= one.begin < kept_out_end_ && one.end > kept_out_begin_; });
   if (!meets) return {};
@@ -133,6 +148,12 @@ Status Rma::complete(Operation& operation) {
 }
 
 template <typename Transfer>
+Status Rma::run_parts(const Transfer& what, bool blocking, Handle* handle) {
+  GRAPNEL_ASSIGN_OR_RETURN(const auto parts, parts_of(what));
+  return blocking ? run_blocking(parts) : run_started(parts, handle);
+}
+
+template <typename Transfer>
 Status Rma::run_blocking(const Transfer& what) {
   GRAPNEL_ASSIGN_OR_RETURN(const auto way, route(what));
   if (way == Route::nothing) return {};
@@ -164,12 +185,22 @@ Status Rma::accumulate_elsewhere(ElementType type, const void* scale, const void
       ContiguousTransfer{OperationKind::accumulate, how, const_cast<void*>(source), remote, bytes, target});
 }
 
+Status Rma::transfer(const ContiguousTransfer& what) {
+  return what.lent ? run_parts(what, true, nullptr) : run_blocking(what);
+}
 Status Rma::transfer(const StridedTransfer& what) {
+  if (what.lent) return run_parts(what, true, nullptr);
   if (by_rows(what)) return {};
   return run_blocking(what);
 }
-Status Rma::transfer(const VectorTransfer& what) { return run_blocking(what); }
-Status Rma::transfer(const UpdateTransfer& what) { return run_blocking(what); }
+Status Rma::transfer(const VectorTransfer& what) {
+  return what.lent ? run_parts(what, true, nullptr) : run_blocking(what);
+}
+Status Rma::transfer(const UpdateTransfer& what) {
+  return what.lent ? run_parts(what, true, nullptr) : run_blocking(what);
+}
+Status Rma::transfer(const StridedUpdate& what) { return run_parts(what, true, nullptr); }
+Status Rma::transfer(const VectorUpdate& what) { return run_parts(what, true, nullptr); }
 Status Rma::put_and_signal(const SignalledPut& what) { return run_blocking(what); }
 
 // ---- started operations ----
@@ -182,7 +213,7 @@ Status Rma::run_started(const Transfer& what, Handle* handle) {
   GRAPNEL_TRY(check_local(what));
   progress::Client::Guard guard(*client_);
   Operation& operation = handle != nullptr ? handles_.of(*handle) : implicit_[index(what.target)];
-  if constexpr (!std::is_same_v<Transfer, UpdateTransfer>) {
+  if constexpr (!std::is_same_v<Transfer, UpdateTransfer> && !std::is_same_v<Transfer, PartsTransfer>) {
     const bool is_copy = what.kind == OperationKind::put || what.kind == OperationKind::get;
     if (is_copy && handle != nullptr && HandleTable::aggregates(*handle)) return gather(operation, what);
   }
@@ -199,12 +230,21 @@ Status Rma::start_value(const void* value, std::size_t bytes, void* remote, Rank
   return gather_value(handles_.of(*handle), what);
 }
 
-Status Rma::start(const ContiguousTransfer& what, Handle* handle) { return run_started(what, handle); }
+Status Rma::start(const ContiguousTransfer& what, Handle* handle) {
+  return what.lent ? run_parts(what, false, handle) : run_started(what, handle);
+}
 Status Rma::start(const StridedTransfer& what, Handle* handle) {
+  if (what.lent) return run_parts(what, false, handle);
   if (by_rows(what)) return {};
   return run_started(what, handle);
 }
-Status Rma::start(const UpdateTransfer& what, Handle* handle) { return run_started(what, handle); }
-Status Rma::start(const VectorTransfer& what, Handle* handle) { return run_started(what, handle); }
+Status Rma::start(const VectorTransfer& what, Handle* handle) {
+  return what.lent ? run_parts(what, false, handle) : run_started(what, handle);
+}
+Status Rma::start(const UpdateTransfer& what, Handle* handle) {
+  return what.lent ? run_parts(what, false, handle) : run_started(what, handle);
+}
+Status Rma::start(const StridedUpdate& what, Handle* handle) { return run_parts(what, false, handle); }
+Status Rma::start(const VectorUpdate& what, Handle* handle) { return run_parts(what, false, handle); }
 
 }  // namespace grapnel::rma

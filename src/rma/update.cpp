@@ -15,6 +15,24 @@
 #include "rma/rma.hpp"
 
 namespace grapnel::rma {
+namespace {
+
+// For the look whether it was lent.
+PartsTransfer one_part(void* remote, std::size_t bytes, Rank target, bool lent) {
+  PartsTransfer what;
+  what.kind = OperationKind::update;
+  what.fetches = true;
+  what.lent = lent;
+  what.target = target;
+  what.bytes = bytes;
+  what.batches = [remote, bytes](const PartsTransfer::Visit& visit) {
+    const Part part{nullptr, nullptr, remote, bytes};
+    return visit({&part, 1}, true);
+  };
+  return what;
+}
+
+}  // namespace
 
 Result<Rma::UpdateTransfer> Rma::update_transfer(grapnel::Operation operation, NumberType number, const void* source,
                                                  void* old_elements, void* remote, std::size_t count, Rank target) {
@@ -63,23 +81,26 @@ Status Rma::by_wire(const UpdateTransfer& what, Operation& operation) {
 }
 
 Result<std::uint64_t> Rma::compare(void* remote, std::uint64_t expected, std::uint64_t desired, std::size_t bytes,
-                                   Rank target) {
+                                   Rank target, bool lent) {
   if (!is_compared_width(bytes)) {
     return Status(Code::invalid_argument, fmt::format("compare: {} bytes; it takes 1, 2, 4 or 8", bytes));
   }
-  GRAPNEL_ASSIGN_OR_RETURN(const auto way, route(remote, bytes, target, "compare"));
+  const PartsTransfer what = one_part(remote, bytes, target, lent);
+  GRAPNEL_ASSIGN_OR_RETURN(const auto way, lent ? route(what) : route(remote, bytes, target, "compare"));
   if (way == Route::shared) {
     count_shared(OperationKind::update, bytes);
     StripeHolder holder(waiting_, stripes_, stripes_.rank_mark());
     auto* const place = static_cast<std::byte*>(remote);
-    GRAPNEL_TRY(holder.hold(place, bytes));
+    GRAPNEL_TRY(holder.hold(place, bytes, lent ? lent_.space(target, remote) : Stripes::kInNode));
+    if (lent) return lent_.compare(target, place, bytes, expected, desired);
     return compare_held(place, bytes, expected, desired);
   }
   progress::Client::Guard guard(*client_);
   GRAPNEL_TRY(before_messages(node_of(target)));
   const std::uint64_t before = client_->messages();
   const CompareBody body{{reinterpret_cast<std::uint64_t>(remote), bytes}, expected, desired};
-  auto old_value = remote_->compare(node_of(target), body);
+  const std::int64_t owner = lent ? static_cast<std::int64_t>(index(target)) : kInSegments;
+  auto old_value = remote_->compare(node_of(target), body, owner);
   count_wire(OperationKind::update, bytes, before);
   return old_value;
 }

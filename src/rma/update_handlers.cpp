@@ -11,13 +11,11 @@ namespace grapnel::rma {
 
 // The kernel of a sound request; else nothing.
 std::optional<Reduction> Handlers::kernel_of_update(const UpdateBody& body) const {
-  const bool known =
-      is_operation(static_cast<int>(body.update.operation)) && is_number_type(static_cast<int>(body.update.number));
-  if (!known || body.target.bytes == 0 || body.target.bytes > transport::kMaxPayloadBytes) return {};
-  const auto kernel = kernel_of(body.update);
+  if (body.target.bytes == 0 || body.target.bytes > transport::kMaxPayloadBytes) return {};
+  const auto kernel = known_kernel(body.update);
   if (!kernel || body.target.bytes % kernel->element_bytes != 0) return {};
   if (!holds(body.target.address, body.target.bytes)) return {};
-  return *kernel;
+  return kernel;
 }
 
 progress::Outcome Handlers::update(Request& request) {

@@ -1,4 +1,5 @@
-// The accumulate family: updates of rma, all under its stripes, so that each is atomic for each element with all others.
+// The accumulate family: updates of rma, all under its stripes, so that each is atomic for each element with all
+// others.
 //
 //   one run on each side        one update                           ⌈bytes/chunk⌉ messages
 //   a sum, nothing fetched      one accumulate of pieces             the same, and the pieces' addresses

@@ -1,8 +1,8 @@
 // The four flushes, and what ends an epoch's operations.
 //
 // On the own node an operation is complete when its call returns; a fence of the processor orders it with what follows.
-// Elsewhere: the operations that were started are waited for (their origin's memory is free), and then rma's fence (they
-// are at the target).
+// Elsewhere: the operations that were started are waited for (their origin's memory is free), and then rma's fence
+// (they are at the target).
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>

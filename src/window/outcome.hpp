@@ -1,7 +1,7 @@
 // What a call of a window answers: success, or a fault and a sentence.
 //
-// A fault is one of the mistakes that one-sided interfaces tell apart, so that a front end can map it to its own errors.
-// A success is one null pointer. Threads: as a value.
+// A fault is one of the mistakes that one-sided interfaces tell apart, so that a front end can map it to its own
+// errors. A success is one null pointer. Threads: as a value.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,5 +1,5 @@
-// Bugs that a test plants, to see that the tests of windows find them. In every other build `planted` is a constant, and
-// its branches are gone.
+// Bugs that a test plants, to see that the tests of windows find them. In every other build `planted` is a constant,
+// and its branches are gone.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

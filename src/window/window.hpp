@@ -1,6 +1,6 @@
 // A window: memory of every member of a group that the others access one-sidedly, in epochs.
 //
-//   put(target) ─▶ legal in this epoch? (epoch.hpp) ─▶ inside the target's part? ─▶ its lock granted? else wait (access)
+//   put(target) ─▶ legal in this epoch? (epoch.hpp) ─▶ inside the target's part? ─▶ its lock granted? else wait
 //               ─▶ rma: a copy on the own node, messages to another one
 //
 // Targets are places in the window's group: the order in which its maker named the ranks. Every call that fails for its
@@ -11,7 +11,7 @@
 // on return. Accumulates of one rank on one location take effect in program order, and are atomic by element with all
 // others of the family; fetch-and-op and compare-and-swap belong to it.
 //
-// Cost: docs/windows.md has the messages of each call.
+// Cost: docs/window.md has the messages of each call.
 // Threads: any where `Options::many_threads` is set, else one at a time; collective calls one at a time per rank. No
 // state is guarded while a call waits.
 // Source: MPI 3.1, chapter 11; mpi2-passive, sections 3 to 5 (deferred locks).
@@ -132,8 +132,8 @@ class Window {
   Outcome lock(int target, bool shared, bool nocheck = false);
   /// flush, then release. Errors: as flush; the lock is given back.
   Outcome unlock(int target);
-  /// A shared lock of every member: up to its own place, and in shared memory all, at once; the others, up to the target,
-  /// at the first use of one of them.
+  /// A shared lock of every member: up to its own place, and in shared memory all, at once; the others, up to the
+  /// target, at the first use of one of them.
   Outcome lock_all(bool nocheck = false);
   Outcome unlock_all();
 

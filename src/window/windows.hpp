@@ -5,7 +5,7 @@
 // a window with `no_locks` has none.
 //
 // Threads: creation and free collectively, one at a time per rank.
-// Cost: creation: nine exchanges, four without locks; free: a barrier and five exchanges. Docs: docs/windows.md.
+// Cost: creation: nine exchanges, four without locks; free: a barrier and five exchanges. Docs: docs/window.md.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -10,6 +10,7 @@
 #include "locks/messages.hpp"
 #include "progress/settings.hpp"
 #include "rma/internal/runs.hpp"
+#include "rma/lent_programs.hpp"
 #include "rma/messages.hpp"
 #include "sync/barrier/messages.hpp"
 #include "sync/messages.hpp"
@@ -22,8 +23,12 @@ constexpr std::size_t kCanaryBytes = 64 * 1024;
 // Sends what it likes to node 0's server.
 class Attacker {
  public:
-  Attacker(Runtime& g, void* canary)
-      : parts_(RuntimeAccess::parts(g)), canary_(reinterpret_cast<std::uint64_t>(canary)), random_(world_seed() + 99) {}
+  /// `lent`: as long as the canary, of rank 0.
+  Attacker(Runtime& g, void* canary, std::uint64_t lent)
+      : parts_(RuntimeAccess::parts(g)),
+        canary_(reinterpret_cast<std::uint64_t>(canary)),
+        lent_(lent),
+        random_(world_seed() + 99) {}
 
   // An envelope that is no envelope: dropped before anybody looks inside.
   void send_broken() {
@@ -57,21 +62,26 @@ class Attacker {
     progress::OutgoingRequest request;
     Bytes body, payload(some_length(3000));
     fill(payload);
-    request.handler = static_cast<progress::HandlerId>(random_.below(12));
-    if (request.handler == progress::kCountsHandler || request.handler == 11) request.handler = 60;  // not registered
+    request.handler = static_cast<progress::HandlerId>(random_.below(rma::kCopiesHandler));
+    if (request.handler == progress::kCountsHandler) request.handler = 60;  // not registered
     if (random_.chance(0.3)) payload.resize(payload.size() / 8 * 8 + 16);
     body = random_.chance(0.3) ? misplaced_body(request.handler, payload.size()) : Bytes();
     if (body.empty()) body = wrong_body(request.handler, payload.size());
     const bool vector = request.handler == rma::kPutVectorHandler || request.handler == rma::kGetVectorHandler ||
                         request.handler == rma::kAccumulateVectorHandler;
     if (vector && random_.chance(0.8)) wrong_runs(request.handler, body, payload);
+    if (is_of_parts(request.handler)) wrong_parts(request.handler, body, payload);
     request.body = body;
     request.payload = payload;
     progress::Client::Guard guard(*parts_.client);
     // A token only where the handler answers: the refusal then arrives as a reply.
     bool answered = false;
-    const bool answers = request.handler == rma::kGetHandler || request.handler == rma::kGetStridedHandler ||
-                         request.handler == rma::kGetVectorHandler || request.handler == rma::kRmwHandler;
+    constexpr progress::HandlerId kAnswering[] = {
+        rma::kGetHandler,     rma::kGetStridedHandler,  rma::kGetVectorHandler,
+        rma::kRmwHandler,     rma::kCompareHandler,     rma::kFetchingUpdateHandler,
+        rma::kGetLentHandler, rma::kCompareLentHandler, rma::kFetchingUpdateVectorHandler};
+    const bool answers =
+        std::find(std::begin(kAnswering), std::end(kAnswering), request.handler) != std::end(kAnswering);
     if (answers) {
       request.on_reply = {[](void* context, const progress::Reply& reply) {
                             *static_cast<bool*>(context) = true;
@@ -161,6 +171,14 @@ class Attacker {
         return bytes_in(body);
       }
       case rma::kRmwHandler: return bytes_in(rma::RmwBody{outside, rma::RmwOperation::fetch_and_add, 8, 1, 1});
+      case rma::kUpdateHandler:
+      case rma::kFetchingUpdateHandler:
+        return bytes_in(rma::UpdateBody{{outside, std::max<std::size_t>(payload_bytes / 8 * 8, 8)},
+                                        {Operation::sum, NumberType::int64}});
+      case rma::kCompareHandler: return bytes_in(rma::CompareBody{{outside, 8}, 0, 1});
+      case rma::kCompareLentHandler:
+        return bytes_in(random_.chance(0.5) ? rma::CompareLentBody{{{canary_, 8}, 0x5a5a5a5a5a5a5a5aULL, 1}, 0}
+                                            : rma::CompareLentBody{{{lent_, 8}, 0x5a5a5a5a5a5a5a5aULL, 1}, 1});
       default: return {};
     }
   }
@@ -204,6 +222,20 @@ class Attacker {
         encoder.put(rma::RmwBody{address | 1, static_cast<rma::RmwOperation>(random_.below(10)),
                                  static_cast<std::uint32_t>(random_.below(17)), 1, 1});
         break;
+      case rma::kUpdateHandler:
+      case rma::kFetchingUpdateHandler:
+        encoder.put(rma::UpdateBody{
+            {canary_, 16 * random_.below(3000) + 8},
+            {static_cast<Operation>(random_.between(kOperations, 255)), static_cast<NumberType>(random_.below(256))}});
+        break;
+      case rma::kCompareHandler:
+        encoder.put(rma::CompareBody{{canary_, random_.between(9, 100)}, random_.next(), random_.next()});
+        break;
+      case rma::kCompareLentHandler: {
+        constexpr std::int64_t kOwners[] = {-1, 1, 3, INT64_MAX, INT64_MIN};
+        encoder.put(rma::CompareLentBody{{{lent_, 8}, 0, 1}, kOwners[random_.below(std::size(kOwners))]});
+        break;
+      }
       default: break;
     }
     Bytes body = encoder.take();
@@ -243,6 +275,43 @@ class Attacker {
     body.assign(view.begin(), view.end());
   }
 
+  static bool is_of_parts(progress::HandlerId handler) {
+    return handler >= rma::kUpdateVectorHandler && handler <= rma::kGetLentHandler;
+  }
+
+  // Sound runs in the canary or in lent memory, and one fault.
+  void wrong_parts(progress::HandlerId handler, Bytes& body, Bytes& payload) {
+    const bool updates = handler == rma::kUpdateVectorHandler || handler == rma::kFetchingUpdateVectorHandler;
+    const bool lent = !updates || random_.chance(0.5);
+    const std::uint64_t memory = lent ? lent_ : canary_;
+    const std::size_t bytes = 8 * random_.between(1, 40);
+    rma::PartsBody parts{memory, bytes, {Operation::bit_xor, NumberType::int64}, lent ? 0 : rma::kInSegments};
+    rma::RunWriter writer;
+    writer.start(parts.base);
+    for (std::size_t at = 0; at < bytes; at += 8) writer.add({memory + random_.below(kCanaryBytes / 8) * 8, 8});
+    const auto add = [&](std::uint64_t address, std::uint64_t length) {
+      writer.add({address, length});
+      parts.bytes += length;
+    };
+    bool cut = false;
+    switch (random_.below(updates ? 8 : 5)) {
+      case 0: parts.owner = random_.chance(0.5) ? 1 : static_cast<std::int64_t>(random_.next() | 4); break;
+      case 1: add(memory + kCanaryBytes - 4, 8); break;
+      case 2: cut = true; break;
+      case 3: parts.bytes += random_.chance(0.5) ? 8 : random_.next(); break;
+      case 4: add(memory + (std::uint64_t{1} << 34), 8); break;
+      case 5: parts.update.operation = static_cast<Operation>(random_.between(kOperations, 255)); break;
+      case 6: add(memory, 4); break;                              // no whole element
+      default: parts.update.number = NumberType::float64; break;  // which has no such operation
+    }
+    const bool has_data = handler != rma::kGetLentHandler && parts.bytes <= 2 * bytes;
+    payload = Bytes(has_data ? parts.bytes : 0, std::byte{0xee});
+    payload.insert(payload.end(), writer.view().begin(), writer.view().end());
+    if (cut) payload.pop_back();
+    body = bytes_in(parts);
+    if (random_.chance(0.1)) body.pop_back();
+  }
+
   // Now and then more than a message takes, so that it is announced and waits.
   std::size_t some_length(std::size_t most) {
     return random_.chance(0.01) ? transport::kMaxPayloadBytes + 1 + random_.below(50'000) : random_.below(most);
@@ -262,7 +331,7 @@ class Attacker {
   }
 
   Runtime::Implementation& parts_;
-  const std::uint64_t canary_;
+  const std::uint64_t canary_, lent_;
   base::Random random_;
   std::uint64_t wrong_ = 0;
 };
@@ -285,13 +354,16 @@ WORLD_TEST_ON(Hostile, MessagesAreRefusedAndTouchNothing, (std::vector<Shape>{{3
   const auto words = g.allocate(64);
   ASSERT_TRUE(canary.ok() && words.ok());
   std::memset(canary->local(), 0x5a, kCanaryBytes);
+  const Bytes lent(kCanaryBytes, std::byte{0x5a});
+  ASSERT_OK(lent_of(g).lend(lent.data(), kCanaryBytes));
+  const auto lent_at = reinterpret_cast<std::uint64_t>(addresses_of_all(g, const_cast<std::byte*>(lent.data()))[0]);
   EXPECT_OK(g.barrier());
   Runtime::Implementation& parts = RuntimeAccess::parts(g);
   const bool real = parts.transport->capabilities().name.find("ucx") != std::string::npos;
   const int rounds = real ? 50'000 : 2'000;
   constexpr std::int64_t kOwnTraffic = 300;
   if (index(g.rank()) == 2) {
-    Attacker attacker(g, canary->on(Rank{0}));
+    Attacker attacker(g, canary->on(Rank{0}), lent_at);
     for (int i = 0; i < rounds; ++i) {
       attacker.send_broken();
       attacker.send_wrong();
@@ -314,10 +386,12 @@ WORLD_TEST_ON(Hostile, MessagesAreRefusedAndTouchNothing, (std::vector<Shape>{{3
     const auto* bytes = static_cast<const unsigned char*>(canary->local());
     await_refusals(*parts.host, *parts.server, static_cast<std::uint64_t>(rounds));
     for (std::size_t i = 0; i < kCanaryBytes; ++i) ASSERT_EQ(bytes[i], 0x5a) << "byte " << i << " was touched";
+    EXPECT_EQ(lent, Bytes(kCanaryBytes, std::byte{0x5a}));
     EXPECT_EQ(parts.server->statistics().foreign, static_cast<std::uint64_t>(rounds));
     EXPECT_EQ(parts.server->statistics().refused, static_cast<std::uint64_t>(rounds));
   }
   EXPECT_OK(g.barrier());
+  EXPECT_OK(lent_of(g).take_back(lent.data(), kCanaryBytes));
   EXPECT_OK(g.free(*words));
   EXPECT_OK(g.free(*canary));
 }
@@ -327,7 +401,7 @@ WORLD_TEST_ON(Hostile, MessagesAreRefusedAndTouchNothing, (std::vector<Shape>{{3
 WORLD_TEST_ON(Hostile, AServerThatSaysAnythingStopsNobody, (std::vector<Shape>{{3, 3}})) {
   EXPECT_OK(g.create_locks(2));
   EXPECT_OK(g.barrier());
-  Attacker attacker(g, nullptr);
+  Attacker attacker(g, nullptr, 0);
   for (int round = 0; round < 40; ++round) {
     for (int i = 0; i < 25 && index(g.rank()) == 2; ++i) attacker.send_as_a_server();
     EXPECT_OK(g.lock(1, Rank{0}));

@@ -13,7 +13,6 @@
 #include "transport/settings.hpp"
 #include "transport/thread_peers.hpp"
 #include "transport/ucx/ucx_capabilities.hpp"
-#include "transport/ucx/ucx_process_copy.hpp"
 #include "transport/ucx/ucx_settings.hpp"
 #include "transport/wire.hpp"
 
@@ -238,7 +237,7 @@ TEST(UcxTransport, MessagesThatAreNoneOfOursAreIgnored) {
   ASSERT_TRUE(worker.ok());
   const Bytes address = (*worker)->address();
   base::Decoder decoder(address);
-  ASSERT_TRUE(decoder.get<transport::ucx::ProcessName>());
+  ASSERT_TRUE(decoder.get<os::ProcessName>());
   const auto ucp_address = decoder.get_string();
   ASSERT_TRUE(ucp_address);
   const Bytes header(600), payload(200'000);

@@ -1,4 +1,4 @@
-// Every call in every state: legal or not, and the state afterwards. The table is the one of docs/windows.md.
+// Every call in every state: legal or not, and the state afterwards. The table is the one of docs/window.md.
 // SPDX-License-Identifier: Apache-2.0
 #include "window/epoch.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "os/sim/sim_host.hpp"
 
+#include <cstring>
 #include <utility>
 
 namespace grapnel::os {
@@ -30,6 +31,23 @@ SimHost::SimHost(std::shared_ptr<SimScheduler> scheduler, int process, std::stri
 std::uint64_t SimHost::now_ns() { return real_ ? real_->now_ns() : scheduler_->now_ns(); }
 
 std::size_t SimHost::processors() { return real_ ? real_->processors() : scheduler_->options().processors; }
+
+// Between two runs another rank may be chosen, as between two pages of a process copy.
+Status SimHost::copy_to(const ProcessName&, std::span<const CopyRun> runs) {
+  for (const CopyRun& run : runs) {
+    std::memcpy(reinterpret_cast<void*>(run.remote), run.local, run.bytes);
+    relax();
+  }
+  return {};
+}
+
+Status SimHost::copy_from(const ProcessName&, std::span<const CopyRun> runs) {
+  for (const CopyRun& run : runs) {
+    std::memcpy(run.local, reinterpret_cast<const void*>(run.remote), run.bytes);
+    relax();
+  }
+  return {};
+}
 
 void SimHost::relax() {
   if (real_) return real_->relax();

@@ -17,6 +17,8 @@ class SimHost : public Host {
   std::uint64_t now_ns() override;
   std::size_t processors() override;
   bool has_page_tables() const override { return false; }
+  Status copy_to(const ProcessName& target, std::span<const CopyRun> runs) override;
+  Status copy_from(const ProcessName& target, std::span<const CopyRun> runs) override;
   int cpu() override { return 0; }
   void relax() override;
   void yield() override;

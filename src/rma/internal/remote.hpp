@@ -17,6 +17,7 @@
 #include "rma/internal/operation.hpp"
 #include "rma/internal/runs.hpp"
 #include "rma/messages.hpp"
+#include "rma/parts.hpp"
 
 namespace grapnel::rma {
 
@@ -49,14 +50,31 @@ class RemotePath {
                      std::span<const Piece> pieces, const progress::OnReply& acknowledged);
   Status get_pieces(NodeId node, Operation& operation, std::span<const Piece> pieces);
 
+  /// What all messages of a transfer in parts have alike.
+  struct PartsHead {
+    progress::HandlerId handler = 0;
+    Update update;
+    std::int64_t owner = kInSegments;
+    std::size_t element_bytes = 1;
+    bool has_data = false;  ///< beside the runs
+  };
+  // remote_parts.cpp
+  Status send_parts(NodeId node, Operation& operation, const PartsHead& head, std::span<const Part> parts,
+                    const progress::OnReply& acknowledged);
+  /// With answers, which go to the parts' destinations. `updates`: a message lies in kMostStripesFetched stripes at most.
+  Status fetch_parts(NodeId node, Operation& operation, const PartsHead& head, std::span<const Part> parts,
+                     bool updates);
+
   // remote_updates.cpp
   Status update(NodeId node, Operation& operation, const Update& update, std::uint64_t address, ByteView operands,
                 const progress::OnReply& acknowledged);
   /// `operands` is empty for Operation::none. Chunks end where an answer would cover more than kMostStripesFetched.
   Status fetch_and_update(NodeId node, Operation& operation, const Update& update, std::size_t element_bytes,
                           std::uint64_t address, ByteView operands, ByteSpan old_elements);
-  /// Waits for the answer.
-  Result<std::uint64_t> compare(NodeId node, const CompareBody& body);
+  /// Waits for the answer. Of memory that `owner` has lent, or kInSegments.
+  Result<std::uint64_t> compare(NodeId node, const CompareBody& body, std::int64_t owner);
+  /// Lent::obstacle of that node. Waits for the answer.
+  Result<std::uint32_t> obstacle_to_copies(NodeId node);
 
   /// Waits for the answer.
   Result<std::int64_t> rmw(NodeId node, const RmwBody& body);
@@ -83,8 +101,6 @@ class RemotePath {
     std::size_t bytes = 0;
     std::vector<Piece> pieces;  ///< not empty: a vector get; `shape` is unused
   };
-  class PieceCursor;
-
   /// What the next message takes of a transfer.
   static std::size_t cut(std::size_t left, std::size_t most);
   /// A write in messages of `most_bytes` of data each; `body_of(target)` is the body of the one for these bytes.
@@ -108,6 +124,9 @@ class RemotePath {
                     const progress::OnReply& acknowledged);
   Status send_packed(NodeId node, progress::HandlerId handler, ByteView body, PackedSend* packed,
                      const progress::OnReply& acknowledged);
+  Status send_packed_get(NodeId node, progress::HandlerId handler, ByteView body, PackedSend* packed, PendingGet* get);
+  template <std::size_t kMostStripes>
+  Status fetch_cut(NodeId node, Operation& operation, const PartsHead& head, std::span<const Part> parts);
   Status send_get(NodeId node, progress::HandlerId handler, ByteView body, PendingGet* get, ByteView operands = {});
   PackedSend* take_packed(Operation& operation, std::size_t bytes);
   PendingGet* take_get(Operation& operation, std::size_t bytes);
@@ -120,7 +139,7 @@ class RemotePath {
   std::vector<PackedSend*> free_packed_;
   std::vector<std::unique_ptr<PendingGet>> gets_;
   std::vector<PendingGet*> free_gets_;
-  RunWriter runs_;  ///< PieceCursor's
+  RunWriter runs_;  ///< of a PieceCursor
 };
 
 }  // namespace grapnel::rma

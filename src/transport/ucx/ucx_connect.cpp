@@ -57,7 +57,7 @@ Result<EndpointId> UcxWorker::connect(ByteView address) {
 
 Result<Path*> UcxWorker::add_path(ByteView address) {
   base::Decoder decoder(address);
-  const auto process = decoder.get<ProcessName>();
+  const auto process = decoder.get<os::ProcessName>();
   const auto ucx_address = decoder.get_string();
   if (!process || !ucx_address || ucx_address->empty()) {
     return Status{Code::system, "an address to connect to is too short: it is not what Worker::address gave"};

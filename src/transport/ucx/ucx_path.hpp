@@ -12,8 +12,8 @@
 #include <optional>
 #include <vector>
 
+#include "os/process_copy.hpp"
 #include "transport/transport.hpp"
-#include "transport/ucx/ucx_process_copy.hpp"
 
 namespace grapnel::transport::ucx {
 
@@ -23,7 +23,7 @@ struct Path {
   UcxWorker* worker = nullptr;
   ucp_ep_h endpoint = nullptr;
   std::optional<EndpointId> id;  ///< none: the peer connected to us
-  ProcessName process;           ///< the peer, for copies between processes
+  os::ProcessName process;       ///< the peer, for copies between processes
   Status failure;                ///< ok while the path works
   bool unready = false;          ///< no message may leave yet: the path has failed, or the greeting is not over
   bool lanes_connected = false;  ///< its sockets are, in our direction

@@ -104,7 +104,7 @@ Result<Sent> UcxWorker::put(EndpointId to, ByteView local, std::uintptr_t remote
   Path& target = path(to);
   if (!target.failure.ok()) return target.failure;
   if (context_->settings().native == NativeWay::process_copy) {
-    GRAPNEL_TRY(copy_to_process(target.process, local, remote_address));
+    GRAPNEL_TRY(os::copy_to_process(target.process, local, remote_address));
     return Sent::done;
   }
   target.used_since_flush = true;
@@ -121,7 +121,7 @@ Result<Sent> UcxWorker::get(EndpointId from, ByteSpan local, std::uintptr_t remo
   Path& target = path(from);
   if (!target.failure.ok()) return target.failure;
   if (context_->settings().native == NativeWay::process_copy) {
-    GRAPNEL_TRY(copy_from_process(target.process, local, remote_address));
+    GRAPNEL_TRY(os::copy_from_process(target.process, local, remote_address));
     return Sent::done;
   }
   Operation& operation = operations_.acquire(target, completion);
@@ -141,7 +141,7 @@ Result<std::unique_ptr<RemoteKey>> UcxWorker::import_key(EndpointId endpoint, By
       GRAPNEL_TRY(to_status(ucp_ep_rkey_unpack(target.endpoint, key.data(), &handle), "import a remote key"));
       break;
     case NativeWay::process_copy:
-      if (target.process.pid == 0 || target.process.pid_namespace != my_process_name().pid_namespace) {
+      if (target.process.pid == 0 || target.process.pid_namespace != os::my_process_name().pid_namespace) {
         return Status{Code::unavailable, "the peer is in another pid namespace: its memory cannot be copied natively"};
       }
       break;

@@ -80,7 +80,7 @@ Status UcxWorker::read_address() {
   GRAPNEL_TRY(to_status(ucp_worker_get_address(worker_, &address, &bytes), "tell a worker's address"));
   const bool copies = context_->settings().native == NativeWay::process_copy;
   base::Encoder encoder;
-  encoder.put(copies ? my_process_name() : ProcessName{})
+  encoder.put(copies ? os::my_process_name() : os::ProcessName{})
       .put_string(std::as_bytes(std::span(reinterpret_cast<const char*>(address), bytes)));
   address_ = encoder.take();
   ucp_worker_release_address(worker_, address);

@@ -1,5 +1,5 @@
-/* MPI_THREAD_MULTIPLE: threads of a rank make, fence and free windows of different communicators at once, in any order, and
- * operate on one window together.
+/* MPI_THREAD_MULTIPLE: threads of a rank make, fence and free windows of different communicators at once, in any order,
+ * and operate on one window together.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 

@@ -1,0 +1,44 @@
+// A transfer as contiguous parts, whatever shape it came in: what updates of a shape, and all transfers with lent memory,
+// are made of.
+//
+// Threads: any, each its own.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+
+#include "grapnel/reduction.hpp"
+#include "grapnel/shape.hpp"
+#include "grapnel/status.hpp"
+#include "grapnel/types.hpp"
+#include "rma/counts.hpp"
+#include "rma/messages.hpp"
+
+namespace grapnel::rma {
+
+struct Part {
+  const void* source = nullptr;  ///< of a put; an update's operands; null: it has none
+  void* destination = nullptr;   ///< of a get; where an update's old elements go; null: nowhere
+  void* remote = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// Parts come in batches, so that a shape of many rows takes little memory. A full one is as many parts as a chunk has
+/// bytes: equal parts then fill whole messages.
+struct PartsTransfer {
+  using Visit = std::function<Status(std::span<const Part> parts, bool last)>;
+
+  OperationKind kind{};
+  Update update;     ///< of an update, as the kernel
+  Reduction kernel;  ///< its element is a byte for put and get
+  bool fetches = false;
+  bool lent = false;
+  Rank target{};
+  std::size_t bytes = 0;  ///< all parts together
+  /// Calls `visit` with every batch, in order, until it fails; nothing where there are no parts.
+  std::function<Status(const Visit& visit)> batches;
+};
+
+}  // namespace grapnel::rma
