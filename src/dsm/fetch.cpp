@@ -69,7 +69,7 @@ struct HomesQuestion {
     self.done = true;
     self.refused = reply.code != progress::ReplyCode::answer || reply.body.size() != sizeof(HomesReply);
     self.reply = reply.body_as<HomesReply>();
-    for (const std::uint32_t home : self.reply.homes) self.refused |= home > self.nodes;
+    for (const std::uint8_t home : self.reply.homes) self.refused |= home > self.nodes;
   }
 };
 

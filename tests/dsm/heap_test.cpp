@@ -201,7 +201,7 @@ WORLD_TEST_ON(HeapCounts, PagesInSequenceAreReadAhead, shapes_from(2)) {
   if (looks) {
     EXPECT_EQ(after.fetched_pages - before.fetched_pages, kPages);
     EXPECT_LE(after.fetches - before.fetches, 22U);
-    EXPECT_LE(after.home_questions - before.home_questions, 16U);
+    EXPECT_LE(after.home_questions - before.home_questions, 4U);
   }
   h.barrier();
 }
