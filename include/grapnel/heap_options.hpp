@@ -43,7 +43,7 @@ struct SharedHeapCounts {
   std::uint64_t home_questions = 0;      ///< messages that asked the directory for homes
   std::uint64_t notice_questions = 0;    ///< messages that asked a node for write notices
   std::uint64_t mapped_ahead = 0;        ///< valid pages that were mapped beside the one that faulted
-  std::uint64_t merges_with_writes = 0;  ///< fetched pages to which the node had written what is not at home yet
+  std::uint64_t merges_with_writes = 0;  ///< fetched pages to which the rank had written what is not at home yet
   std::uint64_t scans = 0;               ///< looks of a release at which pages were written
   std::uint64_t scanned_pages = 0;       ///< pages that they looked at
   std::uint64_t written_pages = 0;       ///< pages that releases found written

@@ -16,14 +16,26 @@ using Line = std::array<std::uint64_t, kWords>;
 // are all that is needed.
 #define GRAPNEL_SHARED_PAGE __attribute__((no_sanitize("thread")))
 
-GRAPNEL_SHARED_PAGE inline Line load(const std::byte* at) {
+// Two words in one load: volatile, so that the compiler does not repeat it.
+using Part = std::uint64_t __attribute__((vector_size(16)));
+constexpr std::size_t kParts = kLineBytes / sizeof(Part);
+struct Parts {
+  Part part[kParts];
+};
+
+GRAPNEL_SHARED_PAGE inline Parts load_parts(const std::byte* at) {
+  Parts parts;
+  for (std::size_t i = 0; i < kParts; ++i) parts.part[i] = reinterpret_cast<const volatile Part*>(at)[i];
+  return parts;
+}
+
+inline Line line_of(const Parts& parts) {
   Line line;
-  for (std::size_t i = 0; i < kWords; ++i) {
-    line[i] = __atomic_load_n(reinterpret_cast<const std::uint64_t*>(at) + i, __ATOMIC_RELAXED);
-  }
+  std::memcpy(line.data(), parts.part, sizeof line);
   return line;
 }
 
+// Of memory that no other thread writes.
 inline Line load_twin(const std::byte* at) {
   Line line;
   std::memcpy(line.data(), at, sizeof line);
@@ -34,6 +46,12 @@ inline bool equal(const Line& a, const Line& b) {
   std::uint64_t any = 0;
   for (std::size_t i = 0; i < kWords; ++i) any |= a[i] ^ b[i];
   return any == 0;
+}
+
+inline bool equal(const Parts& a, const Parts& b) {
+  Part any = a.part[0] ^ b.part[0];
+  for (std::size_t i = 1; i < kParts; ++i) any |= a.part[i] ^ b.part[i];
+  return (any[0] | any[1]) == 0;
 }
 
 // A bit for each byte that is not 0.
@@ -102,8 +120,9 @@ std::size_t make_diff(const std::byte* page, std::byte* twin, std::byte* out) {
   std::byte* end = content.data();
   std::size_t count = 0;
   for (std::size_t i = 0; i < kLines; ++i) {
-    const Line seen = load(page + i * kLineBytes), before = load_twin(twin + i * kLineBytes);
-    if (equal(seen, before)) continue;
+    const Parts parts = load_parts(page + i * kLineBytes);
+    if (equal(parts, load_parts(twin + i * kLineBytes))) continue;
+    const Line seen = line_of(parts), before = load_twin(twin + i * kLineBytes);
     lines |= std::uint64_t{1} << i;
     masks[count] = changed_bytes(seen, before);
     end = gather(end, seen, masks[count++]);
@@ -120,7 +139,7 @@ std::size_t make_diff(const std::byte* page, std::byte* twin, std::byte* out) {
 bool differs(const std::byte* page, const std::byte* twin) {
   for (std::size_t i = 0; i < kLines; ++i) {
     // Another rank may bring the twin up to date at this moment.
-    if (!equal(load(page + i * kLineBytes), load(twin + i * kLineBytes))) return true;
+    if (!equal(load_parts(page + i * kLineBytes), load_parts(twin + i * kLineBytes))) return true;
   }
   return false;
 }
@@ -159,8 +178,8 @@ void merge(std::byte* page, std::byte* twin, const std::byte* answer) {
 
 void copy_page(std::byte* to, const std::byte* page) {
   for (std::size_t at = 0; at < os::kPageBytes; at += kLineBytes) {
-    const Line line = load(page + at);
-    std::memcpy(to + at, line.data(), kLineBytes);
+    const Parts parts = load_parts(page + at);
+    std::memcpy(to + at, parts.part, kLineBytes);
   }
 }
 

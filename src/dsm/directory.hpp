@@ -72,7 +72,8 @@ class Directory {
                                                     std::memory_order_relaxed);
     HomesReply reply;
     for (std::size_t at = block; at < block_end; ++at) {
-      reply.homes[at - block] = memory_.directory(at).load(std::memory_order_acquire);
+      static_assert(kMostNodes < UINT8_MAX);
+      reply.homes[at - block] = static_cast<std::uint8_t>(memory_.directory(at).load(std::memory_order_acquire));
     }
     // After the entries: where one of them has moved already, the answer is of the era that begins.
     reply.era = memory_.node().step_begun.load(std::memory_order_acquire);

@@ -46,7 +46,6 @@ struct Heap::Fetch {
     if (words.is_absent()) {
       fill(heap->memory_.page(page), heap->memory_.twin(page), content);
     } else {
-      if (differs(heap->memory_.page(page), heap->memory_.twin(page))) heap->counts_.merges_with_writes.add(1);
       merge(heap->memory_.page(page), heap->memory_.twin(page), content);
     }
     const std::uint64_t told =
@@ -70,7 +69,7 @@ struct HomesQuestion {
     self.done = true;
     self.refused = reply.code != progress::ReplyCode::answer || reply.body.size() != sizeof(HomesReply);
     self.reply = reply.body_as<HomesReply>();
-    for (const std::uint32_t home : self.reply.homes) self.refused |= home > self.nodes;
+    for (const std::uint8_t home : self.reply.homes) self.refused |= home > self.nodes;
   }
 };
 
@@ -201,6 +200,10 @@ Result<bool> Heap::fetch_from(std::size_t node, const std::vector<std::size_t>& 
   }
   counts_.fetches.add(fetches.size());
   counts_.fetched_pages.add(pages.size());
+  {
+    const base::MutexLock lock(mapping_);
+    for (const std::size_t page : pages) counts_.merges_with_writes.add(carry_.has(page) ? 1 : 0);
+  }
   if (report_ != nullptr) report_->add_fetch(pages);
   const Stopwatch watch(core_.host, counts_.fetch);
   GRAPNEL_TRY(ask_all(*core_.client, handler(Call::fetch), fetches));

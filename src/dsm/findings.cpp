@@ -37,6 +37,24 @@ void add_words(Words& into, const Words& from) {
   for (const auto& [node, words] : from) into[node] |= words;
 }
 
+WordSet all_words(const Words& written) {
+  WordSet all;
+  for (const auto& [node, words] : written) all |= words;
+  return all;
+}
+
+/// Words that more than one node wrote.
+WordSet common_words(const Words& written) {
+  WordSet before, common;
+  for (const auto& [node, words] : written) {
+    WordSet again = words;
+    again &= before;
+    common |= again;
+    before |= words;
+  }
+  return common;
+}
+
 Summary summarize(const PageSharing& page) {
   Summary summary;
   for (const auto& [slice, nodes] : page.slices) {
@@ -156,13 +174,11 @@ const NamedBlock& block_of(const Sharing& sharing, const std::vector<std::size_t
   return sharing.blocks[best];
 }
 
-std::string block_text(const Sharing& sharing, std::uint32_t page, const Words& written) {
+std::string block_text(const Sharing& sharing, std::uint32_t page, const WordSet& words) {
   const std::vector<std::size_t> blocks = sharing.blocks_in(page);
   if (blocks.empty()) return "no known block";
-  WordSet all;
-  for (const auto& [node, words] : written) all |= words;
   const std::uint64_t begin = std::uint64_t{page} * os::kPageBytes;
-  const NamedBlock& block = block_of(sharing, blocks, begin, all);
+  const NamedBlock& block = block_of(sharing, blocks, begin, words);
   const std::string name = block.name.empty() ? "" : fmt::format(" '{}'", block.name);
   const std::string place = block.place.empty() ? "" : ", allocated in " + block.place;
   std::string text = fmt::format("block{} ({}{})", name, size_text(block.bytes), place);
@@ -182,7 +198,7 @@ std::optional<std::uint32_t> main_writer(const Summary& summary) {
 struct Judgement {
   Pattern pattern{};
   std::string text;
-  Words written;  ///< that it is about
+  WordSet words;  ///< that it is about
 };
 
 Judgement judge_readers(const PageSharing& page, const Summary& summary, std::optional<std::uint32_t> writer) {
@@ -196,7 +212,7 @@ Judgement judge_readers(const PageSharing& page, const Summary& summary, std::op
       writer ? fmt::format("node {}{} writes lines {}, ", *writer, page.home == writer ? ", its home," : "",
                            ranges(summary.all.at(*writer), kLineBytes))
              : "no node wrote it since, ";
-  return {many ? Pattern::read_by_many : Pattern::read_by_one, written + fetched, summary.all};
+  return {many ? Pattern::read_by_many : Pattern::read_by_one, written + fetched, all_words(summary.all)};
 }
 
 Judgement judge(const PageSharing& page) {
@@ -206,19 +222,21 @@ Judgement judge(const PageSharing& page) {
     const bool apart = summary.apart >= summary.together;
     const Words& written = apart ? summary.of_apart : summary.of_together;
     return {apart ? Pattern::false_sharing : Pattern::true_sharing,
-            fmt::format("{}, in the same eras: {} sharing", writers_text(written), apart ? "false" : "true"), written};
+            fmt::format("{}, in the same eras: {} sharing", writers_text(written), apart ? "false" : "true"),
+            apart ? all_words(written) : common_words(written)};
   }
   const auto writer = main_writer(summary);
   if (!writer && summary.writers.size() > 1) {
     const bool same = meet(summary.all);
     return {same ? Pattern::true_sharing : Pattern::false_sharing,
-            fmt::format("{}, in turn: {} sharing", writers_text(summary.all), same ? "true" : "false"), summary.all};
+            fmt::format("{}, in turn: {} sharing", writers_text(summary.all), same ? "true" : "false"),
+            same ? common_words(summary.all) : all_words(summary.all)};
   }
   if (writer && page.home && page.home != writer) {
     return {Pattern::wrong_home,
             fmt::format("node {} alone writes lines {}, node {} is its home: wrong home", *writer,
                         ranges(summary.all.at(*writer), kLineBytes), *page.home),
-            {{*writer, summary.all.at(*writer)}}};
+            summary.all.at(*writer)};
   }
   return judge_readers(page, summary, writer);
 }
@@ -247,7 +265,7 @@ std::vector<Finding> find(const Sharing& sharing, std::size_t most) {
     const std::uint64_t fetches = page.fetches(), diffs = page.diffs();
     findings.push_back({number, judgement.pattern, fetches, diffs,
                         fmt::format("page {:#x}, {}: {}; {}, {}", sharing.base + number * os::kPageBytes,
-                                    block_text(sharing, number, judgement.written), judgement.text,
+                                    block_text(sharing, number, judgement.words), judgement.text,
                                     counted(fetches, "fetch", "fetches"), counted(diffs, "diff", "diffs"))});
   }
   return findings;

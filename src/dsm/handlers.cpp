@@ -148,18 +148,25 @@ Outcome Handlers::fetch(Served& heap, Request& request) {
   };
   if (!planted(Bug::mark_after_look)) mark();
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  auto pages = std::make_unique<Bytes>(body.count * os::kPageBytes);
+  const std::size_t bytes = body.count * os::kPageBytes;
+  auto pages = std::make_unique_for_overwrite<std::byte[]>(bytes);
   for (std::size_t i = 0; i < body.count; ++i) {
+    std::byte* const to = pages.get() + i * os::kPageBytes;
     // What this node has not used yet is zero.
-    if (!heap.memory.is_used(body.pages[i])) continue;
-    copy_page(pages->data() + i * os::kPageBytes, heap.memory.page(body.pages[i]));
+    if (heap.memory.is_used(body.pages[i])) {
+      copy_page(to, heap.memory.page(body.pages[i]));
+    } else {
+      std::memset(to, 0, os::kPageBytes);
+    }
   }
   if (planted(Bug::mark_after_look)) {
     os::Word never{0};
     core_.host.wait(never, 0, base::kMillisecond_ns);
     mark();
   }
-  answer_with(request, {}, std::move(pages));
+  const ByteView view(pages.get(), bytes);
+  request.answer({}, view,
+                 {[](void* context, const Status&) { delete[] static_cast<std::byte*>(context); }, pages.release()});
   return Outcome::done;
 }
 

@@ -234,7 +234,7 @@ class Heap {
   PageSet watched_ GRAPNEL_GUARDED_BY(mapping_);  ///< mapped, and its writes are of interest
   PageSet steady_ GRAPNEL_GUARDED_BY(mapping_);   ///< mapped, and written before each of the last releases
   PageSet used_ GRAPNEL_GUARDED_BY(mapping_);     ///< mapped at some time
-  PageSet carry_;                                 ///< written, though the trap knows nothing of it any more
+  PageSet carry_ GRAPNEL_GUARDED_BY(mapping_);    ///< written, though the trap knows nothing of it any more
   std::vector<std::size_t> last_written_;         ///< cached pages, ascending, before the last release that named any
   std::uint64_t stale_cursor_ = 0, served_cursor_ = 0;
   std::vector<Interval> since_barrier_;  ///< that this rank made; none, once they are more than kMostRunsKept

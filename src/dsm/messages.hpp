@@ -80,13 +80,13 @@ inline constexpr std::size_t kMostRunsTold = 4096;
 
 /// Where the page has no home yet, it becomes the asker's. No page beside it does: the next one may be another node's
 /// to write. The directory answers for the kHomesTold pages around, a block of that length.
-inline constexpr std::size_t kHomesTold = 16;
+inline constexpr std::size_t kHomesTold = 64;
 struct HomesBody {
   std::uint32_t page = 0, era = 0;
 };
 struct HomesReply {
-  std::uint32_t era = 0;                          ///< of what follows
-  std::array<std::uint32_t, kHomesTold> homes{};  ///< 1 + the node; 0: none yet
+  std::uint32_t era = 0;                         ///< of what follows
+  std::array<std::uint8_t, kHomesTold> homes{};  ///< 1 + the node; 0: none yet
 };
 
 /// Names the home of pages before their first touch.

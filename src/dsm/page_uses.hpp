@@ -37,6 +37,10 @@ class WordSet {
     for (std::size_t i = 0; i < bits_.size(); ++i) bits_[i] |= other.bits_[i];
     return *this;
   }
+  WordSet& operator&=(const WordSet& other) {
+    for (std::size_t i = 0; i < bits_.size(); ++i) bits_[i] &= other.bits_[i];
+    return *this;
+  }
   bool operator==(const WordSet&) const = default;
 
  private:

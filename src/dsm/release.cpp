@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <iterator>
@@ -112,10 +113,10 @@ void Heap::collect_written(std::vector<std::size_t>& cached, std::vector<std::si
     counts_.scans.add(1);
     for (const os::Pages& run : watched) counts_.scanned_pages.add(run.count);
     must(trap_->collect(watched, written));
+    const std::vector<std::size_t> carried = carry_.pages();
+    written.insert(written.end(), carried.begin(), carried.end());
+    carry_.clear();
   }
-  const std::vector<std::size_t> carried = carry_.pages();
-  written.insert(written.end(), carried.begin(), carried.end());
-  carry_.clear();
   std::sort(written.begin(), written.end());
   written.erase(std::unique(written.begin(), written.end()), written.end());
   counts_.written_pages.add(written.size());
@@ -192,28 +193,24 @@ Status Heap::add_diff(Flush& flush, std::size_t page) {
   const std::size_t home = memory_.words(page).home.load(std::memory_order_relaxed) - 1;
   GRAPNEL_ASSERT(planted(Bug::moved_still_mapped) || (home != me_ && !memory_.words(page).is_absent()),
                  "page {}, at home with node {}, has no twin", page, home);
-  Bytes& message = flush.homes[home].message;
-  const std::size_t before = message.size();
-  message.resize(before + sizeof(DiffHeader) + kMostDiffBytes);
-  const std::size_t bytes =
-      make_diff(memory_.page(page), memory_.twin(page), message.data() + before + sizeof(DiffHeader));
+  // Not in the message: that would be zeroed first, for as much as a diff may be.
+  std::array<std::byte, kMostDiffBytes> room;
+  const std::size_t bytes = make_diff(memory_.page(page), memory_.twin(page), room.data());
   if (bytes == 0) {
     counts_.empty_diffs.add(1);
-    message.resize(before);
     return {};
   }
-  const DiffHeader header{static_cast<std::uint32_t>(page), static_cast<std::uint32_t>(bytes)};
-  std::memcpy(message.data() + before, &header, sizeof header);
-  message.resize(before + sizeof header + bytes);
-  if (report_ != nullptr) report_->add_diff(page, ByteView(message).subspan(before + sizeof header));
+  const ByteView diff = ByteView(room).first(bytes);
+  if (report_ != nullptr) report_->add_diff(page, diff);
   counts_.diffs.add(1);
   counts_.diff_bytes.add(bytes);
-  if (message.size() <= kMostDiffsBytes) return {};
+  const DiffHeader header{static_cast<std::uint32_t>(page), static_cast<std::uint32_t>(bytes)};
+  Bytes& message = flush.homes[home].message;
   // A message is sent once there is a diff for the next one: the last one of a home is never empty.
-  Bytes next(message.begin() + static_cast<std::ptrdiff_t>(before), message.end());
-  message.resize(before);
-  GRAPNEL_TRY(send_diffs(flush, home, false));
-  message = std::move(next);
+  if (message.size() + sizeof header + bytes > kMostDiffsBytes) GRAPNEL_TRY(send_diffs(flush, home, false));
+  const ByteView head = base::bytes_of(header);
+  message.insert(message.end(), head.begin(), head.end());
+  message.insert(message.end(), diff.begin(), diff.end());
   return {};
 }
 

@@ -1,7 +1,7 @@
 // Transfers in parts at their origin: all with lent memory, and updates of strided and vector shapes.
 //
-//   lent memory       own rank: a copy, updates in place │ own node: process copies │ elsewhere: the owner's node's server
-//                     makes them
+//   lent memory       own rank: a copy, updates in place │ own node: process copies │ elsewhere: the server of the
+//                     owner's node makes them
 //   updates of parts  own node: under stripes, part by part │ elsewhere: messages of operands and runs
 //
 // What is lent on the own node is looked up before anything is touched; elsewhere the server does it, and a fence

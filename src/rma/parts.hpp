@@ -1,5 +1,5 @@
-// A transfer as contiguous parts, whatever shape it came in: what updates of a shape, and all transfers with lent memory,
-// are made of.
+// A transfer as contiguous parts, whatever shape it came in: what updates of a shape, and all transfers with lent
+// memory, are made of.
 //
 // Threads: any, each its own.
 // SPDX-License-Identifier: Apache-2.0

@@ -138,8 +138,8 @@ class Rma {
                                                 void* old_elements, void* remote, std::size_t count, Rank target);
   Status transfer(const UpdateTransfer& what);
   Status start(const UpdateTransfer& what, Handle* handle);
-  /// parts.cpp. Sides of equal counts, of whole elements; `local` null for Operation::none, `old_elements` null: none are
-  /// fetched. Elements of parts that overlap are updated one after the other.
+  /// parts.cpp. Sides of equal counts, of whole elements; `local` null for Operation::none, `old_elements` null: none
+  /// are fetched. Elements of parts that overlap are updated one after the other.
   struct StridedUpdate {
     grapnel::Operation operation{};
     NumberType number{};

@@ -7,8 +7,8 @@
 //   head of a rank, in node memory    version │ 2 × (list's address, ranges in it) │ its process
 //   version v                         list v mod 2 is valid
 //
-// The owner writes the list that is not valid and then raises the version. A reader looks up in the valid list and looks
-// at the version again: where it has changed, it looks up again. So an owner that is stopped keeps none waiting.
+// The owner writes the list that is not valid and then raises the version. A reader looks up in the valid list and
+// looks at the version again: where it has changed, it looks up again. So a stopped owner keeps none waiting.
 //
 // Invariants:
 //  1. A list holds the union of what its owner has lent: sorted, disjoint, none of them empty.
@@ -49,7 +49,7 @@ class Lent {
   Lent& operator=(const Lent&) = delete;
 
   /// From now on others reach [begin, begin+bytes) of this rank. May overlap what is lent already; nothing happens
-  /// where `bytes` is 0. Errors: invalid_argument (it wraps around), no_memory (for the list). Cost: a copy of the list.
+  /// where `bytes` is 0. Errors: invalid_argument (it wraps around), no_memory (for the list). Cost: a list's copy.
   Status lend(const void* begin, std::size_t bytes);
   /// Undoes one `lend` of the same range. The caller has seen to it that others are done with it; what comes later is
   /// refused. Errors: invalid_argument (not lent).

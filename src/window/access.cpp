@@ -2,8 +2,8 @@
 //
 // Invariants:
 //  1. An operation is sent after its target's lock was granted, and is complete before the lock is released.
-//  2. A thread has at most one place in a queue that was not granted yet, in all windows together: it waits for that one
-//     before it asks for another lock. So ranks that lock in the same order never wait for each other in a circle.
+//  2. A thread has at most one place in a queue that was not granted yet, in all windows together: it waits for that
+//     one before it asks for another lock. So ranks that lock in the same order never wait for each other in a circle.
 //  3. One thread waits for a target's access; the others wait for that thread.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>

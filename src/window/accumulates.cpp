@@ -1,14 +1,14 @@
-// The accumulate family: updates of rma, all under its stripes, so that each is atomic for each element with all others.
+// The accumulate family: updates of rma, all under its stripes, so that each is atomic for each element with all
+// others.
 //
-//   one run on each side        one update                           ⌈bytes/chunk⌉ messages
-//   a sum, nothing fetched      one accumulate of pieces             the same, and the pieces' addresses
-//   one run at the target       packed here, one update, waited for
-//   else                        an update for each run on all sides
+//   one run on each side     one update              ⌈bytes/chunk⌉ messages
+//   else                     an update of parts      the same, and the parts' gaps
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "window/internal/launch.hpp"
 #include "window/internal/services.hpp"
@@ -33,21 +33,8 @@ struct Window::Update {
 
 namespace {
 
-/// The accumulate of ARMCI's types that is the same as the sum of a number.
-std::optional<ElementType> summed_as(Operation operation, NumberType number) {
-  if (operation != Operation::sum) return std::nullopt;
-  switch (number) {
-    case NumberType::int32:
-    case NumberType::uint32: return ElementType::int32;
-    case NumberType::int64:
-    case NumberType::uint64: return ElementType::int64;
-    case NumberType::float32: return ElementType::float32;
-    case NumberType::float64: return ElementType::float64;
-    case NumberType::complex64: return ElementType::complex64;
-    case NumberType::complex128: return ElementType::complex128;
-    default: return std::nullopt;
-  }
-}
+// Parts that one transfer names: 128 KiB of them.
+constexpr std::size_t kMostParts = 4096;
 
 std::size_t elements_of(const Layout& layout, std::int64_t count) {
   return layout.elements() * static_cast<std::size_t>(count);
@@ -79,27 +66,6 @@ bool as_one(const Side& side, bool exists, std::byte*& address) {
   const auto run = side.layout->contiguous(side.count, Walk::elements);
   if (run) address = at(side, *run);
   return run.has_value();
-}
-
-Bytes pack(const Side& side) {
-  Bytes packed;
-  for (Cursor cursor(*side.layout, side.count, Walk::elements); !cursor.at_end(); cursor.advance(cursor.run().bytes)) {
-    const std::byte* const from = at(side, cursor.run());
-    packed.insert(packed.end(), from, from + cursor.run().bytes);
-  }
-  return packed;
-}
-
-// By the members of each element: what is between them is not the result's.
-void unpack(const Bytes& elements, const Side& side) {
-  const LayoutPointer element = Layout::element(*side.layout->number());
-  Cursor from(*element, static_cast<std::int64_t>(elements_of(*side.layout, side.count)));
-  for (Cursor to(*side.layout, side.count); !to.at_end();) {
-    const std::size_t bytes = std::min(from.run().bytes, to.run().bytes);
-    std::memcpy(at(side, to.run()), elements.data() + from.run().offset, bytes);
-    from.advance(bytes);
-    to.advance(bytes);
-  }
 }
 
 }  // namespace
@@ -142,54 +108,30 @@ Status Window::start_update(const Update& what, const Aim& aim, Handle* handle) 
   const auto run = what.place.layout->contiguous(what.place.count, Walk::elements);
   const bool in_one =
       as_one(what.origin, what.reads_origin(), operands) && as_one(what.result, what.fetches(), old_elements);
-  if (!run) return update_pieces(what, aim, handle);
-  if (!in_one) return update_packed(what, aim);
+  if (!run || !in_one) return update_parts(what, aim, handle);
   GRAPNEL_ASSIGN_OR_RETURN(
-      const auto transfer,
+      auto transfer,
       rma::Rma::update_transfer(what.operation, what.number(), operands, old_elements, aim.at + run->offset,
                                 elements_of(*what.place.layout, what.place.count), aim.rank));
+  transfer.lent = aim.is_lent;
   return services_.rma.start(transfer, handle);
 }
 
-// One run at the target, and several here.
-Status Window::update_packed(const Update& what, const Aim& aim) {
-  const Run run = *what.place.layout->contiguous(what.place.count, Walk::elements);
-  const Bytes operands = what.reads_origin() ? pack(what.origin) : Bytes();
-  Bytes old_elements(what.fetches() ? run.bytes : 0);
-  GRAPNEL_ASSIGN_OR_RETURN(
-      const auto transfer,
-      rma::Rma::update_transfer(what.operation, what.number(), operands.empty() ? nullptr : operands.data(),
-                                old_elements.empty() ? nullptr : old_elements.data(), aim.at + run.offset,
-                                elements_of(*what.place.layout, what.place.count), aim.rank));
-  GRAPNEL_TRY(services_.rma.transfer(transfer));
-  if (what.fetches()) unpack(old_elements, what.result);
-  return {};
-}
-
-Status Window::update_pieces(const Update& what, const Aim& aim, Handle* handle) {
-  const auto summed = what.fetches() ? std::nullopt : summed_as(what.operation, what.number());
-  const std::size_t element_bytes = what.place.layout->element_bytes();
+Status Window::update_parts(const Update& what, const Aim& aim, Handle* handle) {
   Elements origin(what.origin, what.reads_origin()), result(what.result, what.fetches());
-  std::vector<Piece> pieces;
+  std::vector<rma::Part> parts;
   for (Cursor to(*what.place.layout, what.place.count, Walk::elements); !to.at_end();) {
     const std::size_t bytes = result.most(origin.most(to.run().bytes));
-    std::byte* const remote = aim.at + to.run().offset;
-    if (summed) {
-      pieces.push_back({origin.address(), remote, bytes});
-    } else {
-      GRAPNEL_ASSIGN_OR_RETURN(const auto transfer,
-                               rma::Rma::update_transfer(what.operation, what.number(), origin.address(),
-                                                         result.address(), remote, bytes / element_bytes, aim.rank));
-      GRAPNEL_TRY(services_.rma.start(transfer, handle));
-    }
+    parts.push_back({origin.address(), result.address(), aim.at + to.run().offset, bytes});
     origin.advance(bytes);
     result.advance(bytes);
     to.advance(bytes);
+    if (parts.size() < kMostParts && !to.at_end()) continue;
+    GRAPNEL_TRY(services_.rma.start(
+        rma::Rma::VectorUpdate{what.operation, what.number(), what.fetches(), parts, aim.rank, aim.is_lent}, handle));
+    parts.clear();
   }
-  if (!summed) return {};
-  GRAPNEL_ASSIGN_OR_RETURN(const auto arithmetic, rma::Rma::arithmetic(*summed, nullptr, aim.bytes));
-  return services_.rma.start(rma::Rma::VectorTransfer{rma::OperationKind::accumulate, arithmetic, pieces, aim.rank},
-                             handle);
+  return {};
 }
 
 // ---- the calls
@@ -218,6 +160,7 @@ Outcome Window::fetch_and_op(const void* origin, void* result, NumberType number
   GRAPNEL_WINDOW_TRY(enter(call, target, false));
   auto transfer = rma::Rma::update_transfer(operation, number, origin, result, aim.at, 1, aim.rank);
   if (!transfer) return transfer.status();
+  transfer->lent = aim.is_lent;
   return services_.rma.start(*transfer, nullptr);
 }
 
@@ -233,7 +176,7 @@ Outcome Window::compare_and_swap(const void* origin, const void* compare, void* 
   std::uint64_t expected = 0, desired = 0;
   std::memcpy(&expected, compare, bytes);
   std::memcpy(&desired, origin, bytes);
-  const auto old_value = services_.rma.compare(aim.at, expected, desired, bytes, aim.rank);
+  const auto old_value = services_.rma.compare(aim.at, expected, desired, bytes, aim.rank, aim.is_lent);
   if (!old_value) return old_value.status();
   std::memcpy(result, &*old_value, bytes);
   return {};

@@ -79,7 +79,12 @@ Outcome Window::aim_bytes(const char* call, int target, std::int64_t displacemen
   const Part& part = parts_[static_cast<std::size_t>(target)];
   found.rank = part.rank;
   found.is_near = part.is_near;
+  found.is_lent = part.is_lent;
   if (low == high) return {};
+  if (flavor_ == Flavor::dynamic) {  // the target's node knows what is attached
+    found.at = reinterpret_cast<std::byte*>(displacement);
+    return {};
+  }
   std::int64_t at = 0, first = 0, end = 0;
   const bool fits = !__builtin_mul_overflow(displacement, part.unit, &at) && !__builtin_add_overflow(at, low, &first) &&
                     !__builtin_add_overflow(at, high, &end);
@@ -122,15 +127,21 @@ Status Window::start_move(rma::OperationKind kind, const Side& origin, const Pla
   const auto local_run = origin.layout->contiguous(origin.count), run = place.layout->contiguous(place.count);
   if (local_run && run) {
     return services_.rma.start(
-        rma::Rma::ContiguousTransfer{kind, {}, base + local_run->offset, aim.at + run->offset, run->bytes, aim.rank},
+        rma::Rma::ContiguousTransfer{
+            kind, {}, base + local_run->offset, aim.at + run->offset, run->bytes, aim.rank, aim.is_lent},
         handle);
   }
   auto local = origin.layout->as_strided(origin.count), remote = place.layout->as_strided(place.count);
   if (local && remote && align(local->shape, remote->shape)) {
-    return services_.rma.start(
-        rma::Rma::StridedTransfer{
-            kind, {}, base + local->offset, &local->shape, aim.at + remote->offset, &remote->shape, aim.rank},
-        handle);
+    return services_.rma.start(rma::Rma::StridedTransfer{kind,
+                                                         {},
+                                                         base + local->offset,
+                                                         &local->shape,
+                                                         aim.at + remote->offset,
+                                                         &remote->shape,
+                                                         aim.rank,
+                                                         aim.is_lent},
+                               handle);
   }
   std::vector<Piece> pieces;
   Cursor from(*origin.layout, origin.count), to(*place.layout, place.count);
@@ -140,7 +151,7 @@ Status Window::start_move(rma::OperationKind kind, const Side& origin, const Pla
     from.advance(bytes);
     to.advance(bytes);
     if (pieces.size() < kMostPieces && !to.at_end()) continue;
-    GRAPNEL_TRY(services_.rma.start(rma::Rma::VectorTransfer{kind, {}, pieces, aim.rank}, handle));
+    GRAPNEL_TRY(services_.rma.start(rma::Rma::VectorTransfer{kind, {}, pieces, aim.rank, aim.is_lent}, handle));
     pieces.clear();
   }
   return {};

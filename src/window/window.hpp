@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -84,7 +85,8 @@ struct Part {
   std::byte* base = nullptr;  ///< in its node's addresses
   std::size_t bytes = 0;
   std::int64_t unit = 1;
-  bool is_near = false;  ///< on this rank's node: reached by loads and stores
+  bool is_near = false;  ///< on this rank's node: operations are complete when they return
+  bool is_lent = false;  ///< no memory of a segment: reached by process copies
 };
 
 class Window {
@@ -159,7 +161,9 @@ class Window {
   Outcome wait();
   Outcome test_wait(bool& done);
 
-  // memory.cpp: dynamic windows. Errors: flavor, attach; failed: no_memory.
+  // memory.cpp: dynamic windows. One thread of the rank at a time, and none that makes or frees a window. Errors:
+  // flavor; attach (memory that overlaps what is attached; nothing begins there); failed: no_memory.
+  /// From now on the others reach [base, base+bytes), by its address as displacement.
   Outcome attach(void* base, std::size_t bytes);
   Outcome detach(const void* base);
 
@@ -187,7 +191,7 @@ class Window {
   struct Aim {
     Rank rank{};
     std::byte* at = nullptr;
-    bool is_near = false;
+    bool is_near = false, is_lent = false;
     std::size_t bytes = 0;  ///< of data
   };
 
@@ -213,8 +217,7 @@ class Window {
   Outcome update(const Update& what, Pending* pending);
   Outcome check_update(const Update& what) const;
   Status start_update(const Update& what, const Aim& aim, Handle* handle);
-  Status update_packed(const Update& what, const Aim& aim);
-  Status update_pieces(const Update& what, const Aim& aim, Handle* handle);
+  Status update_parts(const Update& what, const Aim& aim, Handle* handle);
 
   // access.cpp
   bool may_go(int place) { return needs_no_access_ || target(place).access == Access::granted; }
@@ -229,6 +232,11 @@ class Window {
   void set_access(int place, Access access);
   Status wait_for_change(std::uint32_t seen);
   void changed();
+
+  // memory.cpp
+  Status lend(const void* base, std::size_t bytes);
+  /// All that was lent.
+  Status take_back();
 
   // exposure.cpp
   Outcome check_places(const char* call, std::span<const int> places) const;
@@ -271,6 +279,7 @@ class Window {
   std::vector<int> started_at_;                ///< places of start
   std::vector<std::uint32_t> posts_expected_;  ///< by place, since the window was made; empty until the first start
   std::uint32_t completes_expected_ = 0;
+  std::map<const std::byte*, std::size_t> attached_;  ///< of a dynamic window, and what `create` has lent: lengths
   std::vector<std::shared_ptr<Started>> started_;
   os::Word changes_{0};  ///< grows when a thread that others may wait for is ready
 };

@@ -31,7 +31,9 @@ struct Offer {
   std::uint64_t base = 0, bytes = 0;
   std::int64_t unit = 0;
   std::uint32_t flavor = 0, lock_kind = 0, no_locks = 0, contiguous = 0, same_unit = 0;
-  std::uint32_t reached = 1;  ///< its memory lies in segments
+  std::uint32_t way = kInSegment;  ///< to its memory
+
+  static constexpr std::uint32_t kInSegment = 0, kLent = 1, kNone = 2;
 
   bool is_like(const Offer& other) const {
     return flavor == other.flavor && lock_kind == other.lock_kind && no_locks == other.no_locks &&
@@ -58,14 +60,10 @@ Status judge(const std::vector<Offer>& offers, const std::vector<Part>& parts) {
       return Status(Code::unavailable, fmt::format("shared memory of ranks {} and {}: they are of different nodes",
                                                    index(parts.front().rank), rank));
     }
-    if (one.flavor == static_cast<std::uint32_t>(Flavor::dynamic)) {
-      return Status(Code::unavailable,
-                    "a window whose memory is attached later needs memory outside of segments, which "
-                    "the others cannot reach");
-    }
-    if (one.reached == 0) {
-      return Status(Code::unavailable,
-                    fmt::format("the memory that rank {} brings to a window is not of a segment; allocate it", rank));
+    if (one.way == Offer::kNone) {
+      return Status(Code::unavailable, fmt::format("the memory of rank {} is of no segment, and process copies do not "
+                                                   "work in its node; allocate it",
+                                                   rank));
     }
   }
   return {};
@@ -85,8 +83,8 @@ const core::ServiceType kService{"window", Settings::group, nullptr, 0, open};
 Windows::Windows(core::Core& core)
     : settings_(core.config.get<Settings>()),
       services_(new Services{core.launch, core.waiting, core.exchange, core.segments, core.service<locks::Locks>(),
-                             core.service<rma::RmaService>().rma(), core.service<sync::Barriers>(),
-                             core.service<sync::Signals>()}) {}
+                             core.service<rma::RmaService>().rma(), core.service<rma::RmaService>().lent(),
+                             core.service<sync::Barriers>(), core.service<sync::Signals>()}) {}
 
 Windows::~Windows() = default;
 
@@ -122,16 +120,25 @@ Windows::Created Windows::make(std::span<const Rank> places, const Wish& wish) {
     window->parts_.push_back({rank, node, nullptr, 0, 1, node == services_->launch.node()});
     if (rank == services_->launch.rank()) window->my_place_ = static_cast<int>(window->parts_.size()) - 1;
   }
-  GRAPNEL_TRY(agree(*window, wish));
-  GRAPNEL_TRY(allocate_memory(*window));
-  const Status locked = make_locks(*window);
-  if (locked.ok()) return window;
-  if (locked.code() != Code::peer_dead) GRAPNEL_TRY(give_back(*window));
-  return locked;
+  Status made = agree(*window, wish);
+  if (made.ok()) made = allocate_memory(*window);
+  if (made.ok()) made = make_locks(*window);
+  if (made.ok()) return window;
+  if (made.code() != Code::peer_dead) GRAPNEL_TRY(give_back(*window));
+  return made;
+}
+
+// The way to the memory that the caller brings; it is lent before the others know of it.
+std::uint32_t Windows::way_to(Window& window, const Wish& wish) {
+  const bool is_dynamic = wish.flavor == Flavor::dynamic;
+  if (has_own_memory(wish.flavor) || (!is_dynamic && wish.bytes == 0)) return Offer::kInSegment;
+  if (!is_dynamic && services_->segments.contains(wish.base, wish.bytes)) return Offer::kInSegment;
+  if (!services_->rma.copies_work(services_->launch.node()).ok()) return Offer::kNone;
+  if (is_dynamic) return Offer::kLent;
+  return window.lend(wish.base, wish.bytes).ok() ? Offer::kLent : Offer::kNone;
 }
 
 Status Windows::agree(Window& window, const Wish& wish) {
-  const bool in_segment = wish.bytes == 0 || services_->segments.contains(wish.base, wish.bytes);
   Offer mine;
   mine.base = reinterpret_cast<std::uint64_t>(wish.base);
   mine.bytes = wish.bytes;
@@ -141,7 +148,7 @@ Status Windows::agree(Window& window, const Wish& wish) {
   mine.no_locks = wish.options.no_locks ? 1 : 0;
   mine.contiguous = wish.options.contiguous ? 1 : 0;
   mine.same_unit = wish.options.same_unit ? 1 : 0;
-  mine.reached = has_own_memory(wish.flavor) || in_segment ? 1 : 0;
+  mine.way = way_to(window, wish);
   const launch::Group& group = *window.group_;
   GRAPNEL_ASSIGN_OR_RETURN(const auto all, services_->exchange.allgather(group, base::bytes_of(mine)));
   std::vector<Offer> offers;
@@ -151,6 +158,7 @@ Status Windows::agree(Window& window, const Wish& wish) {
     part.bytes = offer.bytes;
     part.unit = offer.unit;
     part.base = reinterpret_cast<std::byte*>(offer.base);
+    part.is_lent = offer.way == Offer::kLent;
     offers.push_back(offer);
   }
   return judge(offers, window.parts_);
@@ -202,6 +210,8 @@ Status Windows::make_locks(Window& window) {
 Status Windows::give_back(Window& window) {
   if (window.locks_ != nullptr) GRAPNEL_TRY(services_->locks.destroy(*window.locks_));
   window.locks_.reset();
+  GRAPNEL_TRY(window.take_back());
+  if (window.allocation_ == nullptr) return {};
   return services_->segments.free(*window.group_, std::exchange(window.allocation_, nullptr));
 }
 

@@ -43,8 +43,8 @@ class Windows final : public core::Service {
   /// The same on one node: all members load and store in each other's parts. unavailable: the members are of several
   /// nodes.
   Created allocate_shared(std::span<const Rank> places, std::size_t bytes, std::int64_t unit, const Options& options);
-  /// The caller's memory, which stays until the window is freed. unavailable, with the reason: some member's memory
-  /// cannot be reached by the others.
+  /// The caller's memory, which stays until the window is freed: of segments, or lent by process copies. unavailable,
+  /// with the reason: some member's memory is of no segment, and process copies do not work in its node.
   Created create(std::span<const Rank> places, void* base, std::size_t bytes, std::int64_t unit,
                  const Options& options);
   /// No memory until `attach`. unavailable: as for `create`.
@@ -67,6 +67,7 @@ class Windows final : public core::Service {
   Created make(std::span<const Rank> places, const Wish& wish);
   /// Tells all members the others' wishes; the same error in all of them where these cannot be one window.
   Status agree(Window& window, const Wish& wish);
+  std::uint32_t way_to(Window& window, const Wish& wish);
   Status allocate_memory(Window& window);
   void place_parts(Window& window, const segment::Allocation& allocation) const;
   Status make_locks(Window& window);

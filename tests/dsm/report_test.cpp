@@ -182,6 +182,21 @@ TEST(Findings, TheSameBytesInTurn) {
                  "node 1 writes bytes 0–7, node 2 bytes 0–7, in turn: true sharing; 600 fetches, 4 diffs");
 }
 
+// Of the blocks in the page, the one with the bytes that both write: not the one with more bytes.
+TEST(Findings, TrueSharingNamesTheBlockThatIsShared) {
+  WordSet first = bytes(0, 7), second = bytes(8, 15);
+  first |= bytes(64, 67);
+  second |= bytes(64, 67);
+  Sharing sharing = sharing_of({{1, 0, first}, {1, 1, second}}, {1});
+  sharing.blocks = {{3 * kPage, 48, "counters", ""}, {3 * kPage + 64, 4, "next", ""}};
+  const auto findings = dsm::find(sharing);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(
+      findings[0].sentence,
+      "page 0x100000003000, block 'next' (4 bytes) and 1 more: node 0 writes bytes 0–7, 64–67, node 1 bytes 8–15, "
+      "64–67, in the same eras: true sharing; 600 fetches, 1 diff");
+}
+
 TEST(Findings, OtherLinesInTurn) {
   expect_finding(sharing_of({{1, 1, bytes(0, 7)}, {2, 2, bytes(64, 71)}}, {1}), Pattern::false_sharing,
                  "node 1 writes lines 0, node 2 lines 1, in turn: false sharing; 600 fetches, 2 diffs");

@@ -92,7 +92,7 @@ WORLD_TEST(WindowCreation, SharedMemoryIsInOnePieceUnlessAskedOtherwise) {
   }
 }
 
-WORLD_TEST(WindowCreation, OnMemoryOfSegmentsAndOnNoOther) {
+WORLD_TEST(WindowCreation, OnMemoryOfSegments) {
   const auto memory = g.allocate(4096);
   ASSERT_OK(memory.status());
   auto* const mine = static_cast<std::byte*>(memory->local());
@@ -108,11 +108,87 @@ WORLD_TEST(WindowCreation, OnMemoryOfSegmentsAndOnNoOther) {
   ASSERT_DONE(window.fence({.no_succeed = true}));
   EXPECT_EQ(word_of(window, me(g), 9), 5 + (me(g) + g.size() - 1) % g.size());
   EXPECT_DONE(windows_of(g).free(window));
-  std::int64_t own[4] = {};
-  const auto refused =
-      windows_of(g).create(everyone(g), me(g) == g.size() - 1 ? static_cast<void*>(own) : mine, 32, 8, {});
-  EXPECT_EQ(refused.status().code(), Code::unavailable);
   EXPECT_OK(g.free(*memory));
+}
+
+// Memory on the stack, beside memory of a segment: the same operations, or the reason why not.
+WORLD_TEST(WindowCreation, OnMemoryOfNoSegment) {
+  const auto memory = g.allocate(256);
+  ASSERT_OK(memory.status());
+  std::int64_t own[32] = {};
+  void* const base = me(g) % 2 == 0 ? static_cast<void*>(own) : memory->local();
+  const auto made = windows_of(g).create(everyone(g), base, sizeof own, 8, {});
+  const Status works = RuntimeAccess::parts(g).rma->copies_work(g.node());
+  if (!made) {
+    EXPECT_EQ(made.status().code(), Code::unavailable) << made.status().to_string();
+    if (g.node_count() == 1) {
+      EXPECT_FALSE(works.ok());
+    }
+    EXPECT_OK(g.free(*memory));
+    return;
+  }
+  Window& window = **made;
+  const int target = (me(g) + 1) % g.size(), before = (me(g) + g.size() - 1) % g.size();
+  const auto by_two = Layout::repeat(int64s(), 4, 16);
+  const std::int64_t values[4] = {1, 2, 3, me(g)};
+  std::int64_t old[4] = {-1, -1, -1, -1}, seen = -1, count = -1;
+  ASSERT_DONE(window.lock_all());
+  ASSERT_DONE(window.put(side_of(values, 4), target, place_at(1, 1, by_two)));
+  ASSERT_DONE(window.flush(target));
+  ASSERT_DONE(
+      window.get_accumulate(side_of(values, 4), side_of(old, 4), target, place_at(1, 1, by_two), Operation::sum));
+  ASSERT_DONE(window.fetch_and_op(&values[0], &count, NumberType::int64, 0, 20, Operation::sum));
+  ASSERT_DONE(window.get(side_of(&seen), target, place_at(7)));
+  ASSERT_DONE(window.flush_all());
+  EXPECT_EQ(old[3], me(g));
+  EXPECT_EQ(seen, 2 * me(g));
+  EXPECT_TRUE(count >= 0 && count < g.size()) << count;
+  EXPECT_FAULT(Fault::range, window.put(side_of(&seen), target, place_at(32)));
+  ASSERT_DONE(window.unlock_all());
+  EXPECT_OK(g.barrier());
+  EXPECT_EQ(word_of(window, me(g), 5), 6);
+  EXPECT_EQ(word_of(window, me(g), 7), 2 * before);
+  if (me(g) == 0) {
+    EXPECT_EQ(word_of(window, 0, 20), g.size());
+  }
+  EXPECT_DONE(windows_of(g).free(window));
+  EXPECT_OK(g.free(*memory));
+}
+
+WORLD_TEST(WindowCreation, DynamicWindowsReachWhatIsAttached) {
+  const auto made = windows_of(g).create_dynamic(everyone(g), {});
+  if (!made) {
+    EXPECT_EQ(made.status().code(), Code::unavailable) << made.status().to_string();
+    return;
+  }
+  Window& window = **made;
+  std::int64_t own[8] = {}, other[8] = {};
+  EXPECT_DONE(window.attach(own, sizeof own));
+  EXPECT_DONE(window.attach(other, 32));
+  EXPECT_FAULT(Fault::attach, window.attach(own + 4, 8));
+  EXPECT_FAULT(Fault::attach, window.detach(own + 4));
+  auto mine = reinterpret_cast<std::int64_t>(own);
+  std::vector<std::int64_t> places(static_cast<std::size_t>(g.size()));
+  EXPECT_OK(g.allgather(&mine, places.data(), sizeof mine));
+  const int target = (me(g) + 1) % g.size();
+  const std::int64_t value = 70 + me(g);
+  std::int64_t back = 0;
+  ASSERT_DONE(window.lock(target, false));
+  ASSERT_DONE(window.put(side_of(&value), target, place_at(places[static_cast<std::size_t>(target)] + 16)));
+  ASSERT_DONE(window.flush(target));
+  ASSERT_DONE(window.get(side_of(&back), target, place_at(places[static_cast<std::size_t>(target)] + 16)));
+  ASSERT_DONE(window.unlock(target));
+  EXPECT_EQ(back, value);
+  EXPECT_OK(g.barrier());
+  EXPECT_EQ(own[2], 70 + (me(g) + g.size() - 1) % g.size());
+  EXPECT_DONE(window.detach(own));
+  EXPECT_OK(g.barrier());
+  ASSERT_DONE(window.lock(target, true));
+  const Outcome gone = window.get(side_of(&back), target, place_at(places[static_cast<std::size_t>(target)]));
+  const Outcome flushed = window.unlock(target);
+  EXPECT_FALSE(gone.ok() && flushed.ok());
+  EXPECT_OK(g.barrier());
+  EXPECT_DONE(windows_of(g).free(window));
 }
 
 WORLD_TEST(WindowCreation, MembersThatDifferAreRefusedAlike) {

@@ -5,8 +5,10 @@
 //   8 + 12·origin …        of one origin alone: 0–3 by put and get, 4–7 by the accumulate family,
 //                          8: relayed, 9: its flag
 //
-// A relay: an origin puts a number into its word 8 of all parts, flushes all, and then raises its flag in the part of
-// one rank. A rank that sees a flag finds at least that number in each part.
+// A relay: an origin writes a number to its word 8 of all parts, flushes all, and then raises its flag in the part of
+// one rank. A rank that sees a flag finds at least that number in each part. Both by the accumulate family, because
+// others read at the same time: a get's answer leaves straight from the memory, and the simulated network finds that it
+// was changed on its way.
 //
 // The first window's locks are of any kind. The second window has its places backwards. Locks are taken in ascending
 // order.
@@ -213,7 +215,8 @@ class RandomProgram {
     for (std::uint64_t i = random_.below(4); i > 0; --i) update_own(w, target);
     if (!random_.chance(0.5)) return;
     must(w.window->flush(target), "flush");
-    get_own(w, target);
+    for (std::uint64_t i = random_.below(3); i > 0; --i) get_own(w, target);
+    must(w.window->flush_local(target), "flush_local");  // a put that follows is not beside the gets
   }
 
   void requests(Opened& w, int target) {
@@ -295,7 +298,7 @@ class RandomProgram {
     must(w.window->lock_all(), "lock_all");
     for (int i = 0, first = any_place(); i < size_; ++i) {
       const int target = (first + i) % size_;
-      must(w.window->put(side(number), target, place(own(kRelayed))), "relay");
+      must(w.window->accumulate(side(number), target, place(own(kRelayed)), Operation::replace), "relay");
       w.own[static_cast<std::size_t>(target)][kRelayed] = number;
     }
     must(w.window->flush_all(), "flush_all");
@@ -311,7 +314,7 @@ class RandomProgram {
     const auto at = [&](std::size_t word) { return static_cast<std::int64_t>(own_word(word, of)); };
     must(w.window->fetch_and_op(nullptr, &flag, NumberType::uint64, w.mine, at(kFlag), Operation::none), "read a flag");
     must(w.window->flush(w.mine), "flush");
-    must(w.window->get(side(found), target, place(at(kRelayed))), "read what was relayed");
+    must(w.window->get_accumulate({}, side(found), target, place(at(kRelayed)), Operation::none), "read the relayed");
     must(w.window->flush_local(target), "flush_local");
     if (found < flag) {
       wrong(fmt::format("rank {} flagged {} and its word at {} is {}", of, flag, target, found));

@@ -17,6 +17,9 @@ constexpr const char* kOurMpi = "Open MPI";
 constexpr const char* kOurMpi = "MPICH";
 #endif
 
+// Room for any MPI's text: MPI_MAX_LIBRARY_VERSION_STRING is 256 in Open MPI, and 8192 in MPICH.
+constexpr int kLongestVersion = 1 << 14;
+
 template <typename Function>
 void look_up(Function*& found, const char* name) {
   found = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
@@ -24,7 +27,7 @@ void look_up(Function*& found, const char* name) {
 
 /// By its own words: MPI allows this call at any time.
 bool is_other_mpi() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = {};
+  char text[kLongestVersion] = {};
   int length = 0;
   if (PMPI_Get_library_version(text, &length) != MPI_SUCCESS || std::strstr(text, kOurMpi) != nullptr) return false;
   text[std::strcspn(text, "\n")] = 0;
@@ -49,20 +52,34 @@ NextCalls looked_up() {
 
 }  // namespace
 
+namespace {
+
+/// Of a program of the other MPI, once that is known.
+constinit const NextCalls* other_mpi = nullptr;
+
+}  // namespace
+
 const NextCalls& next_calls() {
   static const NextCalls next = looked_up();
+  if (next.is_other_mpi) [[unlikely]]
+    other_mpi = &next;
   return next;
 }
 
 }  // namespace grapnel::front
 
-// A program of the other MPI has handles of another width: its arguments pass as they came.
-#define GRAPNEL_DEFINE_AS(mpi_name, name, kind, parameters, ...)          \
-  extern "C" GRAPNEL_API int mpi_name parameters {                        \
-    const grapnel::front::NextCalls& next = grapnel::front::next_calls(); \
-    if (next.is_other_mpi) [[unlikely]]                                   \
-      return next.kind.name(__VA_ARGS__);                                 \
-    return grapnel::front::name(next.kind, __VA_ARGS__);                  \
+// A program of the other MPI has handles of another width: its arguments must pass as they came, in whole registers. So
+// an exported function does nothing but jump; MPI_Init, the first call, has addresses only.
+#define GRAPNEL_DEFINE_AS(mpi_name, name, kind, parameters, ...)                            \
+  [[gnu::noinline]] static int take_##mpi_name parameters {                                 \
+    const grapnel::front::NextCalls& next = grapnel::front::next_calls();                   \
+    if (next.is_other_mpi) [[unlikely]]                                                     \
+      return next.kind.name(__VA_ARGS__);                                                   \
+    return grapnel::front::name(next.kind, __VA_ARGS__);                                    \
+  }                                                                                         \
+  extern "C" GRAPNEL_API int mpi_name parameters {                                          \
+    const grapnel::front::NextCalls* const other = grapnel::front::other_mpi;               \
+    return other != nullptr ? other->kind.name(__VA_ARGS__) : take_##mpi_name(__VA_ARGS__); \
   }
 #define GRAPNEL_DEFINE(name, parameters, ...)                       \
   GRAPNEL_DEFINE_AS(MPI_##name, name, mpi, parameters, __VA_ARGS__) \

@@ -165,7 +165,7 @@ Status SharedMode::attempt(Acquisition& a) {
   return a.done ? enter_if_none_is_inside(a, true) : Status();
 }
 
-// A reader comes in whoever is inside.
+// Readers that are inside do not keep a reader out.
 Status SharedMode::enter_if_none_is_inside(Acquisition& a, bool may_ask) {
   take_tally(a);
   if (a.shared) return admit_reader(a.lock, a.tally, a.received);

@@ -61,7 +61,7 @@ class RemotePath {
   // remote_parts.cpp
   Status send_parts(NodeId node, Operation& operation, const PartsHead& head, std::span<const Part> parts,
                     const progress::OnReply& acknowledged);
-  /// With answers, which go to the parts' destinations. `updates`: a message lies in kMostStripesFetched stripes at most.
+  /// With answers, for the parts' destinations. `updates`: a message lies in kMostStripesFetched stripes at most.
   Status fetch_parts(NodeId node, Operation& operation, const PartsHead& head, std::span<const Part> parts,
                      bool updates);
 

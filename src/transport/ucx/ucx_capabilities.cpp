@@ -15,9 +15,9 @@ namespace {
 // posix, sysv, xpmem and knem reach only memory that UCX allocated or attached itself in 1.13; our segments are memfd
 // mappings, for which ucp_put falls back to emulation over them. cma needs no special memory, but UCP 1.13 gives it no
 // lane for ucp_put and ucp_get, which it emulates with messages (a put to a target that does not progress never ends):
-// we call the kernel ourselves (os/process_copy.hpp). leaves_in_turn: tcp has one transmit buffer per endpoint and takes
-// a message only when the socket has taken the one before; shared memory has put it into the receiver's queue. Adapters
-// keep work that this process may have to repeat.
+// we call the kernel ourselves (os/process_copy.hpp). leaves_in_turn: tcp has one transmit buffer per endpoint and
+// takes a message only when the socket has taken the one before; shared memory has put it into the receiver's queue.
+// Adapters keep work that this process may have to repeat.
 constexpr std::array kFacts = {
     TransportFact{"tcp", "", false, NativeWay::none, true, true, "messages"},
     TransportFact{"rc_verbs", "rc rc_v ib", false, NativeWay::adapter, true, false, "network adapter"},

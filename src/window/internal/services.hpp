@@ -12,6 +12,7 @@
 #include "locks/lock_set.hpp"
 #include "locks/locks.hpp"
 #include "rma/rma.hpp"
+#include "segment/lent.hpp"
 #include "sync/barrier.hpp"
 #include "sync/signals.hpp"
 
@@ -52,6 +53,7 @@ struct Services {
   segment::SegmentTable& segments;
   locks::Locks& locks;
   rma::Rma& rma;
+  segment::Lent& lent;
   sync::Barriers& barriers;
   sync::Signals& signals;
   AskedLocks asked = {};
