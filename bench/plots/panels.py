@@ -109,11 +109,11 @@ def dots(ax, labels, series, xlabel, log=True):
     ax.set_axisbelow(True)
 
 
-def lines(ax, table, xs, name_of, xlabel, ylabel, kinds=KINDS):
+def lines(ax, table, xs, name_of, xlabel, ylabel, kinds=KINDS, styles=KINDS):
     """One line per kind: `name_of(kind, x)` is the row's name."""
     seen = []
     for kind in kinds:
-        colour, marker, style = KINDS[kind]
+        colour, marker, style = styles[kind]
         points = [(x, table.point(name_of(kind, x))) for x in xs]
         points = [(x, p) for x, p in points if p is not None and p.value > 0]
         if not points:

@@ -3,7 +3,7 @@
 
 usage: plot.py FILE.json... --out DIR
 
-One PNG per metric for the scenario `locks`, the figures of the papers for `dse` and `dsm --papers`, one with the ratios
+One PNG per metric for the scenario `locks`, the figures of the papers for `dse`, `dsm --papers` and `windows`, one with the ratios
 for any other. `./dev bench SCENARIO --plot DIR` runs it on a machine with matplotlib (Debian: python3-matplotlib).
 docs/bench.md says how to read them.
 SPDX-License-Identifier: Apache-2.0
@@ -19,8 +19,9 @@ import dsm_papers
 import locks
 import ratios
 import rows
+import windows
 
-CHARTS = {"locks": locks.charts, "dse": dse.charts, "dsm_papers": dsm_papers.charts}
+CHARTS = {"locks": locks.charts, "dse": dse.charts, "dsm_papers": dsm_papers.charts, "windows": windows.charts}
 
 
 def main() -> int:

@@ -159,10 +159,9 @@ static void computing(int count, char** numbers) {
     } else {
       sleep_until_ns(begin_ns);
       int done = 0;
-      while (now_ns() < end_ns) {
+      for (; done == 0 || now_ns() < end_ns; ++done) {
         lock(&window, 0);
         unlock(&window, 0);
-        ++done;
       }
       char name[64];
       snprintf(name, sizeof name, "%d_threads", threads);
