@@ -62,8 +62,8 @@ def concurrency(table):
                 "origins, each with a window of its own", "lock + unlock (µs)")
 
 
-def messages(table):
-    return over(table, "Figure 4, messages: origins that compete for one lock; counted", "paper/messages/", "origins",
+def contended(table):
+    return over(table, "Figure 4, messages: origins that compete for one lock; counted", "paper/contended/", "origins",
                 "origins", "messages per acquisition, answers counted")
 
 
@@ -81,7 +81,7 @@ def pairs(table):
 
 def charts(table, scenario):
     drawn = False
-    for draw in [overhead, delay, concurrency, messages, computing, pairs]:
+    for draw in [overhead, delay, concurrency, contended, computing, pairs]:
         if any(name.startswith(f"paper/{draw.__name__}/") for name in table.by_name):
             drawn = True
             yield "windows_" + draw.__name__, draw(table)

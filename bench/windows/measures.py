@@ -169,7 +169,8 @@ def sent(outcome):
 
 
 def messages_per(begin, few, many):
-    """Of one more call: the difference of two jobs, in which all else is the same. None where one failed."""
+    """Of one more call: the difference of two jobs, in which all else is the same, but for one or two messages that starting
+    and ending take more or less. None where one failed."""
     counts = [sent(begin(count)) for count in (few, many)]
     return None if None in counts else (counts[1] - counts[0]) / (many - few)
 
@@ -180,8 +181,9 @@ def messages(session):
             name = f"messages/{call}/{ours.name}"
             if not session.wants([name]):
                 continue
-            value = messages_per(lambda count: start_ours(jobs.OneMachine(2), ours, 4, "messages", call, count), 100, 300)
+            few, many = 100, 500 if session.quick else 1100
+            value = messages_per(lambda count: start_ours(jobs.OneMachine(2), ours, 4, "messages", call, count), few, many)
             if value is None:
                 session.fail(name, "a job failed", "")
             else:
-                session.report(Row(name, round(value, 4), "messages", runs=200))
+                session.report(Row(name, round(value, 2), "messages", runs=many - few))

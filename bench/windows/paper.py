@@ -45,7 +45,7 @@ def names(session):
     for origins in ORIGINS:
         for design in DESIGNS:
             if design != "dedicated_thread":  # the messages are those of `event_driven`
-                yield f"paper/messages/{origins}_origins/{design}"
+                yield f"paper/contended/{origins}_origins/{design}"
 
 
 def hosts_of(figure, ranks):
@@ -105,10 +105,10 @@ def figure_of(session, figure, place, with_hosts):
 
 def contended(session):
     """Figure 4: the target is a node, and each origin another one."""
-    few, many = (5, 25) if session.quick else (10, 110)
+    few, many = 0, 40 if session.quick else 200
     for design, windows, settings in designs(session, False):
         for origins in ORIGINS:
-            name = f"paper/messages/{origins}_origins/{design}"
+            name = f"paper/contended/{origins}_origins/{design}"
             if design == "dedicated_thread" or not session.wants([name]):
                 continue
             ranks = origins + 1

@@ -126,10 +126,14 @@ Status Window::start_move(rma::OperationKind kind, const Side& origin, const Pla
   auto* const base = static_cast<std::byte*>(origin.base);
   const auto local_run = origin.layout->contiguous(origin.count), run = place.layout->contiguous(place.count);
   if (local_run && run) {
-    return services_.rma.start(
-        rma::Rma::ContiguousTransfer{
-            kind, {}, base + local_run->offset, aim.at + run->offset, run->bytes, aim.rank, aim.is_lent},
-        handle);
+    std::byte* const local = base + local_run->offset;
+    std::byte* const remote = aim.at + run->offset;
+    if (aim.is_near && !aim.is_lent) [[likely]] {  // complete now, as a blocking one
+      return kind == rma::OperationKind::put ? services_.rma.put(local, remote, run->bytes, aim.rank)
+                                             : services_.rma.get(remote, local, run->bytes, aim.rank);
+    }
+    return services_.rma.start(rma::Rma::ContiguousTransfer{kind, {}, local, remote, run->bytes, aim.rank, aim.is_lent},
+                               handle);
   }
   auto local = origin.layout->as_strided(origin.count), remote = place.layout->as_strided(place.count);
   if (local && remote && align(local->shape, remote->shape)) {
