@@ -114,7 +114,7 @@ def contended(session):
             ranks = origins + 1
             value = measures.messages_per(
                 lambda count: jobs.start(jobs.OneMachine(ranks), windows, ranks, "contended", origins, count, **settings),
-                few, many)
+                few, many, 2)
             if value is None:
                 session.fail(name, "a job failed", "")
             else:

@@ -137,8 +137,8 @@ static void idle_target(const char* kind, char* stack, double span_ns, int count
   free_window(&window, kind);
 }
 
-/* The last rank calls; its neighbour holds lock_all meanwhile where the call takes it, too. The target is rank 0. Two jobs
- * that differ in `count` differ in the messages of so many calls. */
+/* The last rank calls, to rank 0; its neighbour holds lock_all all the time where the call takes it, too. Two jobs that
+ * differ in `count` differ in the messages of so many calls. */
 static void messages(const char* name, int count) {
   const struct call* const call = call_of_name(name);
   const int is_second = strncmp(name, "lock_all", 8) == 0;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The measurements of `./dev bench windows`, for MPI's interface alone: what a job prints is for windows.py to judge. Nothing of
- * Grapnel is included here; the same program runs on the host MPI's windows, and preloaded on ours.
+/* The measurements of `./dev bench windows`, for MPI's interface alone: what a job prints is for windows.py to judge.
+ * Nothing of Grapnel is included here; the same program runs on the host MPI's windows, and preloaded on ours.
  *
  *   PROGRAM busy_target WINDOW MILLISECONDS    calls that rank 0 completes while rank 1 computes
  *   PROGRAM idle_target WINDOW MILLISECONDS CALL...    what a call takes while rank 1 waits in MPI_Barrier
  *   PROGRAM messages CALL COUNT                nothing but that many calls of one rank, after some to learn
  *   PROGRAM overhead|delay|concurrency|contended|computing|pairs NUMBERS...   the figures of the paper
  *
- * A line for each result: "window-row NAME VALUE", "window-wrong NAME" where the memory is not what it must be. Times are in ns. */
+ * A line for each result: "window-row NAME VALUE", times in ns; "window-wrong NAME" where memory is not what it must
+ * be. */
 #ifndef GRAPNEL_BENCH_WINDOWS_H
 #define GRAPNEL_BENCH_WINDOWS_H
 
@@ -26,7 +27,8 @@ struct window {
   char* mine;
 };
 
-/* A call with what completes it, by one rank on the window's memory at `target`. `needs_lock_all`: within MPI_Win_lock_all. */
+/* A call with what completes it, by one rank on the window's memory at `target`. `needs_lock_all`: within
+ * MPI_Win_lock_all. */
 struct call {
   const char* name;
   void (*run)(const struct window* window, int target);

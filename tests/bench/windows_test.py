@@ -61,6 +61,12 @@ class ReadingTest(unittest.TestCase):
         self.assertIsNone(measures.sent(jobs.read("", table, 1)))
         self.assertIsNone(measures.sent(jobs.read("", "", 0)))
 
+    def test_two_jobs_that_agree_are_enough_and_the_least_counts(self):
+        counts = iter([70, 50, 50, 10])
+        table = "sent by ranks 0 0 0 0 {}\nsent by servers 0 0 0 0 0\n"
+        self.assertEqual(measures.least_sent(lambda _: jobs.read("", table.format(next(counts)), 0), 1, 6), 50)
+        self.assertEqual(next(counts), 10)
+
     def test_the_middle_round_is_held_against_the_faster_host(self):
         rounds = {"openmpi": [100, 200, 300], "mpich": [900, 900, 900], "ours/openmpi": [110, 180, 600]}
         self.assertEqual(measures.middle(rounds, "ours/openmpi"), (110, 100, "openmpi"))
@@ -81,7 +87,7 @@ class WindowsTest(unittest.TestCase):
     def rows_of(self, *words):
         with tempfile.TemporaryDirectory(prefix="grapnel-windows-test-") as folder:
             file = pathlib.Path(folder, "rows.json")
-            answer = bench("--quick", "--json", file, *words)
+            answer = bench("--json", file, *words)
             self.assertEqual(answer.returncode, 0, answer.stdout + answer.stderr)
             content = json.loads(file.read_text())
         self.assertEqual(content["schema"], 1)
@@ -91,18 +97,20 @@ class WindowsTest(unittest.TestCase):
         return {row["name"]: row for row in content["rows"]}
 
     def test_messages_are_exact(self):
-        rows = self.rows_of("--filter", "messages/", "--check")
+        rows = self.rows_of("--quick", "--filter", "messages/", "--check")
         for call, count in MESSAGES.items():
             self.assertEqual(rows[f"messages/{call}/ours/{MPI}"]["value"], count, rows)
         self.assertLessEqual(rows[f"messages/100_puts_flush/ours/{MPI}"]["value"], 102, rows)
 
     def test_a_busy_target_is_no_obstacle(self):
-        rows = self.rows_of("--filter", "busy_target/two_nodes/allocate/", "--check")
+        rows = self.rows_of("--filter", "busy_target/two_nodes/allocate/")
         self.assertEqual(sorted(rows), sorted(f"busy_target/two_nodes/allocate/{call}/ours/{MPI}"
                                               for call in measures.BUSY))
+        for row in rows.values():  # how many is for a quiet machine; where a call waits for the target, it is none
+            self.assertGreater(row["value"], 0, row)
 
     def test_an_idle_target_is_held_against_the_hosts(self):
-        rows = self.rows_of("--filter", "idle_target/same_node/create/", "--runs", "1")
+        rows = self.rows_of("--quick", "--filter", "idle_target/same_node/create/", "--runs", "1")
         for call in measures.IDLE["create"]:
             row = rows[f"idle_target/same_node/create/{call}/ours/{MPI}"]
             self.assertAlmostEqual(row["ratio"], row["value"] / row["limit"])
