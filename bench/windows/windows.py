@@ -9,6 +9,7 @@ import argparse
 import os
 import pathlib
 import shutil
+import signal
 import sys
 
 import jobs
@@ -87,6 +88,7 @@ def arguments():
 
 def main():
     args = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # jobs and labs end with this program
     try:
         session = Session(args)
         if args.json:
