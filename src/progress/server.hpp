@@ -250,8 +250,8 @@ class Server final : public transport::MessageSink {
   std::unique_ptr<os::Thread> thread_;
   std::unique_ptr<Metronome> metronome_;
   // Written by the thread that has the turn, read by any: relaxed on both sides.
-  std::atomic<std::uint64_t> handled_{0}, replies_{0}, refused_{0}, foreign_{0}, parked_{0}, sleeps_{0}, turns_taken_{0},
-      bulk_parked_{0}, unparked_{0};
+  std::atomic<std::uint64_t> handled_{0}, replies_{0}, refused_{0}, foreign_{0}, parked_{0}, sleeps_{0},
+      turns_taken_{0}, bulk_parked_{0}, unparked_{0};
 };
 
 }  // namespace grapnel::progress
