@@ -101,25 +101,36 @@ Result<std::shared_ptr<Set>> Locks::create(std::shared_ptr<const launch::Group> 
   GRAPNEL_ASSIGN_OR_RETURN(const auto all, exchange_.allgather(*group, base::bytes_of(wanted)));
   GRAPNEL_TRY(mine);
   GRAPNEL_ASSIGN_OR_RETURN(const auto number, agreed_number(*group, all));
-  auto set = std::make_shared<Set>(environment_, number, std::move(group), count, options);
-  GRAPNEL_TRY(begin(set));
+  auto set = prepare(number, std::move(group), count, options);
+  GRAPNEL_TRY(allocate_and_begin(set));
   return set;
 }
 
-Status Locks::begin(const std::shared_ptr<Set>& set) {
+std::shared_ptr<Set> Locks::prepare(std::uint64_t number, std::shared_ptr<const launch::Group> group, int count,
+                                    const LockOptions& options) const {
+  return std::make_shared<Set>(environment_, number, std::move(group), count, options);
+}
+
+Status Locks::allocate_and_begin(const std::shared_ptr<Set>& set) {
   const launch::Group& group = set->group();
   const LockMemory& memory = set->memory();
   GRAPNEL_ASSIGN_OR_RETURN(const auto allocated,
                            segments_.allocate(group, memory.allocates_block() ? memory.block_bytes() : 0));
-  set->use_block(allocated.parts[group.index_of(memory.block_owner())].address);
+  const Status failed = begin(set, allocated.parts[group.index_of(memory.block_owner())].address);
+  if (failed.ok() || failed.code() == Code::peer_dead) return failed;
+  GRAPNEL_TRY(segments_.free(group, memory.allocates_block() ? memory.block() : nullptr));
+  return failed;
+}
+
+Status Locks::begin(const std::shared_ptr<Set>& set, void* block) {
+  set->use_block(block);
   open(set);
-  const bool by_us = memory.allocates_block() && set->leader_is_outside();
+  const bool by_us = set->memory().allocates_block() && set->leader_is_outside();
   const Status mine = by_us ? tell_server(*set, false) : Status();
-  const Status failed = exchange::agree_on(exchange_, group, mine);
+  Status failed = exchange::agree_on(exchange_, set->group(), mine);
   if (failed.ok() || failed.code() == Code::peer_dead) return failed;
   close(*set);
   if (by_us && mine.ok()) GRAPNEL_TRY(tell_server(*set, true));
-  GRAPNEL_TRY(segments_.free(group, memory.allocates_block() ? memory.block() : nullptr));
   return failed;
 }
 
@@ -135,11 +146,14 @@ Status Locks::destroy(Set& set) {
     }
   }
   const LockMemory& memory = set.memory();
-  close(set);
-  const bool by_us = memory.allocates_block() && set.leader_is_outside();
-  const Status told = by_us ? tell_server(set, true) : Status();
+  const Status told = end(set);
   GRAPNEL_TRY(segments_.free(group, memory.allocates_block() ? memory.block() : nullptr));
   return told;
+}
+
+Status Locks::end(Set& set) {
+  close(set);
+  return set.memory().allocates_block() && set.leader_is_outside() ? tell_server(set, true) : Status();
 }
 
 void Locks::open(std::shared_ptr<Set> set) {

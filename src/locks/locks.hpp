@@ -50,6 +50,21 @@ class Locks final : public core::Service {
   /// of its locks; peer_dead. Cost: three exchanges, and as above.
   Status destroy(Set& set);
 
+  // The same for a caller that has exchanges and memory of its own: all members agree on a number and on options that
+  // `with_settings` has filled, `prepare` the set, allocate its block, and `begin` it.
+  /// Errors: invalid_argument.
+  Status with_settings(int count, LockOptions& options) const;
+  /// Of a set whose group's first member is this rank.
+  std::uint64_t next_number();
+  std::shared_ptr<Set> prepare(std::uint64_t number, std::shared_ptr<const launch::Group> group, int count,
+                               const LockOptions& options) const;
+  /// Collective. `block`: zeroed segment memory, of `memory().block_bytes()` at a cache line, in the part of the node's
+  /// first member. Where it fails, at all members, there are no locks. Errors: refused, peer_dead. Cost: an exchange,
+  /// and a request to the server of a node whose leader is no member.
+  Status begin(const std::shared_ptr<Set>& set, void* block);
+  /// Collective: no member holds or awaits a lock, and all know that. The block is the caller's again.
+  Status end(Set& set);
+
   /// A rank of this node died: one process of the node reports its locks. Any thread.
   void after_death(Rank dead) override;
 
@@ -71,9 +86,7 @@ class Locks final : public core::Service {
   progress::Outcome on_tell(progress::Request& request);
 
   // create.cpp
-  Status with_settings(int count, LockOptions& options) const;
-  std::uint64_t next_number();
-  Status begin(const std::shared_ptr<Set>& set);
+  Status allocate_and_begin(const std::shared_ptr<Set>& set);
   Status tell_server(const Set& set, bool ends);
   progress::Outcome on_set(progress::Request& request);
   std::shared_ptr<Set> set_of(const LockSetBody& body, std::shared_ptr<const launch::Group> group) const;

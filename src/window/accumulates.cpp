@@ -161,7 +161,7 @@ Outcome Window::fetch_and_op(const void* origin, void* result, NumberType number
   auto transfer = rma::Rma::update_transfer(operation, number, origin, result, aim.at, 1, aim.rank);
   if (!transfer) return transfer.status();
   transfer->lent = aim.is_lent;
-  return services_.rma.start(*transfer, nullptr);
+  return answered(aim, services_.rma.start(*transfer, nullptr));
 }
 
 Outcome Window::compare_and_swap(const void* origin, const void* compare, void* result, std::size_t bytes, int target,
@@ -177,7 +177,7 @@ Outcome Window::compare_and_swap(const void* origin, const void* compare, void* 
   std::memcpy(&expected, compare, bytes);
   std::memcpy(&desired, origin, bytes);
   const auto old_value = services_.rma.compare(aim.at, expected, desired, bytes, aim.rank, aim.is_lent);
-  if (!old_value) return old_value.status();
+  if (!old_value) return answered(aim, old_value.status());
   std::memcpy(result, &*old_value, bytes);
   return {};
 }

@@ -109,6 +109,11 @@ Outcome Window::aim(const char* call, int target, const Place& place, Aim& found
   return aim_bytes(call, target, place.displacement, touched.low, touched.high, found);
 }
 
+Outcome Window::answered(const Aim& aim, const Status& status) {
+  if (aim.is_lent && status.code() == Code::invalid_argument) return Outcome(Fault::range, status.message());
+  return status;
+}
+
 Outcome Window::enter(const char* call, int target, bool is_request) {
   {
     const StateLock lock(*this);

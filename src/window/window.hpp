@@ -49,7 +49,7 @@ class Layout;
 class Windows;
 struct Services;
 
-/// How a window is made. All members give the same ones, but for `many_threads` and `meet`.
+/// How a window is made. All members give the same ones, but for `many_threads`, `meet` and `objection`.
 struct Options {
   std::optional<LockKind> lock_kind;  ///< none: what GRAPNEL_WINDOW_LOCK says
   bool no_locks = false;              ///< there will be no lock and no lock_all: they answer Fault::synchronization
@@ -59,6 +59,9 @@ struct Options {
   /// What `fence` and `free` meet by instead of the group's barrier, after they have completed this rank's operations:
   /// for a caller that may not enter the group's barrier from several threads. Empty: the barrier.
   std::function<Status()> meet;
+  /// Null: this member wants the window. Else its reason why there should be none, 0 where it has none; gets the largest
+  /// of all members. Where that is not 0, none is made: unavailable.
+  std::uint32_t* objection = nullptr;
 };
 
 enum class Flavor : std::uint8_t { allocated, shared, created, dynamic };
@@ -208,6 +211,8 @@ class Window {
   Status start_move(rma::OperationKind kind, const Side& origin, const Place& place, const Aim& aim, Handle* handle);
   /// The checks of the state, and the wait for access: afterwards the operation may be sent. `pending`: request-based.
   Outcome enter(const char* call, int target, bool is_request);
+  /// What rma said of an access: memory of this node that is not lent lies outside the window.
+  static Outcome answered(const Aim& aim, const Status& status);
   /// `send(handle)` starts the operation, which joins `handle`, or the target's implicit operation where it is null.
   template <typename Send>
   Outcome launch(const Aim& aim, int target, Pending* pending, bool is_write, Send send);
@@ -268,6 +273,7 @@ class Window {
   std::vector<Part> parts_;            ///< by place
   std::vector<std::byte*> controls_;   ///< by place (internal/control.hpp)
   void* allocation_ = nullptr;         ///< this rank's part
+  void* lock_block_ = nullptr;         ///< this node's
   std::shared_ptr<locks::Set> locks_;  ///< null with no_locks, and once the window is gone
 
   base::Mutex mutex_;

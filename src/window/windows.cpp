@@ -1,9 +1,9 @@
 // Windows are made and freed.
 //
-//   every member: exchange wishes ─▶ refuse alike, or allocate ─▶ locks ─▶ the window
+//   every member: exchange wishes ─▶ refuse alike, or allocate ─▶ begin the locks ─▶ the window
 //
-// The part of a member in the allocation: [its memory, at a page][control, at a cache line]. With shared memory that is
-// contiguous the first member's part has the memory of all.
+// The part of a member in the allocation: [its memory, at a page][control, at a cache line][locks of its node, in the
+// part of the node's first member]. With shared memory that is contiguous the first member's part has the memory of all.
 // SPDX-License-Identifier: Apache-2.0
 #include "window/windows.hpp"
 
@@ -32,6 +32,8 @@ struct Offer {
   std::int64_t unit = 0;
   std::uint32_t flavor = 0, lock_kind = 0, no_locks = 0, contiguous = 0, same_unit = 0;
   std::uint32_t way = kInSegment;  ///< to its memory
+  std::uint32_t objection = 0, unused = 0;
+  std::uint64_t locks = 0;  ///< number of the set, from the group's first member
 
   static constexpr std::uint32_t kInSegment = 0, kLent = 1, kNone = 2;
 
@@ -113,8 +115,10 @@ Windows::Created Windows::make(std::span<const Rank> places, const Wish& wish) {
   const launch::NodeMap& nodes = services_->launch.nodes();
   GRAPNEL_ASSIGN_OR_RETURN(auto group, launch::make_group({places.begin(), places.end()}, services_->launch.rank(),
                                                           services_->launch.size()));
+  Options kept = wish.options;
+  kept.objection = nullptr;  // the caller's, for this call
   std::shared_ptr<Window> window(
-      new Window(*services_, std::make_shared<const launch::Group>(std::move(group)), wish.flavor, wish.options));
+      new Window(*services_, std::make_shared<const launch::Group>(std::move(group)), wish.flavor, kept));
   for (const Rank rank : places) {
     const NodeId node = nodes.node_of[index(rank)];
     window->parts_.push_back({rank, node, nullptr, 0, 1, node == services_->launch.node()});
@@ -122,8 +126,9 @@ Windows::Created Windows::make(std::span<const Rank> places, const Wish& wish) {
   }
   Status made = agree(*window, wish);
   if (made.ok()) made = allocate_memory(*window);
-  if (made.ok()) made = make_locks(*window);
+  if (made.ok() && window->locks_ != nullptr) made = services_->locks.begin(window->locks_, window->lock_block_);
   if (made.ok()) return window;
+  window->locks_.reset();  // they did not begin
   if (made.code() != Code::peer_dead) GRAPNEL_TRY(give_back(*window));
   return made;
 }
@@ -138,20 +143,35 @@ std::uint32_t Windows::way_to(Window& window, const Wish& wish) {
   return window.lend(wish.base, wish.bytes).ok() ? Offer::kLent : Offer::kNone;
 }
 
+// A member that wants none says so to all.
+Status Windows::settle_objections(const Options& options, std::uint32_t largest) {
+  if (largest == 0) return {};
+  if (options.objection != nullptr) *options.objection = largest;
+  return Status(Code::unavailable, fmt::format("a member does not want the window (its reason: {})", largest));
+}
+
 Status Windows::agree(Window& window, const Wish& wish) {
+  LockOptions lock_options;
+  lock_options.kind = lock_kind(wish.options);
+  lock_options.shared_mode = true;
+  GRAPNEL_TRY(services_->locks.with_settings(1, lock_options));
   Offer mine;
   mine.base = reinterpret_cast<std::uint64_t>(wish.base);
   mine.bytes = wish.bytes;
   mine.unit = wish.unit;
   mine.flavor = static_cast<std::uint32_t>(wish.flavor);
-  mine.lock_kind = static_cast<std::uint32_t>(lock_kind(wish.options));
+  mine.lock_kind = static_cast<std::uint32_t>(lock_options.kind);
   mine.no_locks = wish.options.no_locks ? 1 : 0;
   mine.contiguous = wish.options.contiguous ? 1 : 0;
   mine.same_unit = wish.options.same_unit ? 1 : 0;
   mine.way = way_to(window, wish);
+  mine.objection = wish.options.objection != nullptr ? *wish.options.objection : 0;
   const launch::Group& group = *window.group_;
+  if (!wish.options.no_locks && group.my_index == 0) mine.locks = services_->locks.next_number();
   GRAPNEL_ASSIGN_OR_RETURN(const auto all, services_->exchange.allgather(group, base::bytes_of(mine)));
   std::vector<Offer> offers;
+  std::uint32_t objection = 0;
+  std::uint64_t number = 0;
   for (Part& part : window.parts_) {
     // A member that sent something else has no unit, and is refused.
     const Offer offer = base::Decoder(all[group.index_of(part.rank)]).get<Offer>().value_or(Offer());
@@ -159,9 +179,14 @@ Status Windows::agree(Window& window, const Wish& wish) {
     part.unit = offer.unit;
     part.base = reinterpret_cast<std::byte*>(offer.base);
     part.is_lent = offer.way == Offer::kLent;
+    objection = std::max(objection, offer.objection);
+    if (part.rank == group.members.front()) number = offer.locks;
     offers.push_back(offer);
   }
-  return judge(offers, window.parts_);
+  GRAPNEL_TRY(settle_objections(wish.options, objection));
+  GRAPNEL_TRY(judge(offers, window.parts_));
+  if (!wish.options.no_locks) window.locks_ = services_->locks.prepare(number, window.group_, 1, lock_options);
+  return {};
 }
 
 Status Windows::allocate_memory(Window& window) {
@@ -170,8 +195,10 @@ Status Windows::allocate_memory(Window& window) {
   std::uint64_t bytes =
       has_own_memory(window.flavor_) ? window.parts_[static_cast<std::size_t>(window.my_place_)].bytes : 0;
   if (in_one) bytes = holds_all ? sum_of_bytes(window.parts_) : 0;
-  GRAPNEL_ASSIGN_OR_RETURN(const auto allocation,
-                           services_->segments.allocate(*window.group_, control_bytes_behind(bytes, window.size())));
+  const locks::Set* const locks = window.locks_.get();
+  const bool has_block = locks != nullptr && locks->memory().allocates_block();
+  bytes = part_bytes(bytes, window.size(), has_block ? locks->memory().block_bytes() : 0);
+  GRAPNEL_ASSIGN_OR_RETURN(const auto allocation, services_->segments.allocate(*window.group_, bytes));
   place_parts(window, allocation);
   return {};
 }
@@ -193,22 +220,15 @@ void Windows::place_parts(Window& window, const segment::Allocation& allocation)
     if (in_one) user_bytes = place == 0 ? sum_of_bytes(window.parts_) : 0;
     window.controls_.push_back(block + control_offset(user_bytes));
     if (part.rank == services_->launch.rank()) window.allocation_ = block;
+    if (window.locks_ == nullptr || part.rank != window.locks_->memory().block_owner()) continue;
+    window.lock_block_ = block + lock_block_offset(user_bytes, window.size());
   }
-}
-
-Status Windows::make_locks(Window& window) {
-  if (window.options_.no_locks) return {};
-  LockOptions options;
-  options.kind = lock_kind(window.options_);
-  options.shared_mode = true;
-  GRAPNEL_ASSIGN_OR_RETURN(window.locks_, services_->locks.create(window.group_, 1, options));
-  return {};
 }
 
 // ---- the end
 
 Status Windows::give_back(Window& window) {
-  if (window.locks_ != nullptr) GRAPNEL_TRY(services_->locks.destroy(*window.locks_));
+  if (window.locks_ != nullptr) GRAPNEL_TRY(services_->locks.end(*window.locks_));
   window.locks_.reset();
   GRAPNEL_TRY(window.take_back());
   if (window.allocation_ == nullptr) return {};

@@ -1,11 +1,11 @@
 // The service of windows: makes and frees them, collectively over a group.
 //
 // A window takes one allocation of segment memory of its group: each member's part is the user's memory, at a page, and
-// behind it the words that post and complete count in. A set of locks, one per member, has an allocation of its own;
-// a window with `no_locks` has none.
+// behind it the words that post and complete count in. Behind those of a node's first member lie the node's words of the
+// window's locks, one lock per member; a window with `no_locks` has none.
 //
 // Threads: creation and free collectively, one at a time per rank.
-// Cost: creation: nine exchanges, four without locks; free: a barrier and five exchanges. Docs: docs/window.md.
+// Cost: creation: five exchanges, four without locks; free: a barrier and two exchanges. Docs: docs/window.md.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -36,7 +36,7 @@ class Windows final : public core::Service {
   // Collective over the ranks of `places`, which name the members in the order of their places; all give the same list.
   // Every member gets the same answer. `unit`: what displacements count in, positive; may differ. Errors:
   // invalid_argument (a rank twice or outside the job; a unit below 1; the members' options, flavours or, with
-  // same_unit, units differ); no_memory; unavailable (see below); peer_dead.
+  // same_unit, units differ); no_memory; unavailable (an objection, and see below); peer_dead.
 
   /// Memory of the window's own, zeroed; `bytes` may be 0 and may differ.
   Created allocate(std::span<const Rank> places, std::size_t bytes, std::int64_t unit, const Options& options);
@@ -67,10 +67,10 @@ class Windows final : public core::Service {
   Created make(std::span<const Rank> places, const Wish& wish);
   /// Tells all members the others' wishes; the same error in all of them where these cannot be one window.
   Status agree(Window& window, const Wish& wish);
+  static Status settle_objections(const Options& options, std::uint32_t largest);
   std::uint32_t way_to(Window& window, const Wish& wish);
   Status allocate_memory(Window& window);
   void place_parts(Window& window, const segment::Allocation& allocation) const;
-  Status make_locks(Window& window);
   Status give_back(Window& window);
 
   const Settings settings_;

@@ -1,11 +1,9 @@
 // Creation and end of windows: which are ours, decided alike in all members.
 //
 //   intercommunicator, a rank of another world, arguments that MPI refuses   the host's, without an exchange
-//   info grapnel=off in some member; the host refuses a carrier              by one reduction over the communicator
+//   info grapnel=off in some member; the host refuses a carrier              an objection of that member
 //   members on several nodes (allocate_shared); memory out of reach          by the window service, alike in all
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -61,19 +59,8 @@ void count(MPI_Comm comm, Decision decision) {
   if (is_first(comm)) the_job->statistics.count(decision);
 }
 
-/// What all members have to have.
-struct Agreed {
-  bool wanted = false;
-  int carrier = MPI_SUCCESS;  ///< the host's refusal, in all members alike
-};
-
-Agreed agree(MPI_Comm comm, bool wanted, int carrier) {
-  std::array<int, 2> mine = {wanted ? 1 : 0, -carrier}, all{};
-  MPI_Request request = MPI_REQUEST_NULL;
-  PMPI_Iallreduce(mine.data(), all.data(), 2, MPI_INT, MPI_MIN, comm, &request);
-  static_cast<void>(mpi::wait_for(the_job->waiting, request, sizeof mine));
-  return {all[0] != 0, -all[1]};
-}
+// What a member objects to a window of ours with: the largest of all members decides. Else an error of the host's.
+constexpr std::uint32_t kKeptByInfo = UINT32_MAX;
 
 Options options_of(const Hints& hints) {
   Options options;
@@ -125,21 +112,29 @@ std::unique_ptr<Taken> begin_taking(const Creation& what, int& refused) {
   return taken;
 }
 
+/// A window that no member has: an error where the host makes none either, else the host's turn.
+std::optional<int> pass_on(const Creation& what, std::uint32_t objection) {
+  if (objection != 0 && objection != kKeptByInfo) {
+    return raise(what.comm, what.call, static_cast<int>(objection), "the host MPI makes no more windows");
+  }
+  Decision why = Decision::memory_out_of_reach;
+  if (what.flavor == MPI_WIN_FLAVOR_SHARED) why = Decision::several_nodes;
+  if (objection == kKeptByInfo) why = Decision::kept_by_info;
+  count(what.comm, why);
+  return std::nullopt;
+}
+
 /// `make(places, options)` asks the window service. None: the window passes to the host.
 template <typename Make>
 std::optional<int> take(const Creation& what, std::span<const Rank> places, MPI_Win* win, const Make& make) {
   int refused = MPI_SUCCESS;
   auto taken = begin_taking(what, refused);
   const auto asked = taken->info.find("grapnel");
-  const Agreed agreed = agree(what.comm, asked == taken->info.end() || asked->second == "on", refused);
-  if (!agreed.wanted || agreed.carrier != MPI_SUCCESS) {
-    drop(*taken);
-    if (agreed.wanted) return raise(what.comm, what.call, agreed.carrier, "the host MPI makes no more windows");
-    count(what.comm, Decision::kept_by_info);
-    return std::nullopt;
-  }
+  const bool is_kept = asked != taken->info.end() && asked->second != "on";
+  std::uint32_t objection = is_kept ? kKeptByInfo : static_cast<std::uint32_t>(refused);
   taken->info.erase("grapnel");
   Options options = options_of(taken->info);
+  options.objection = &objection;
   if (the_job->many_threads) PMPI_Comm_dup(what.comm, &taken->meeting);
   meet_by_host(options, taken->meeting);
   const CreationTurn turn(what.comm);
@@ -147,12 +142,9 @@ std::optional<int> take(const Creation& what, std::span<const Rank> places, MPI_
   auto made = make(places, options);
   if (made.ok()) return keep(what, std::move(taken), *std::move(made), win);
   drop(*taken);
-  if (made.status().code() != Code::unavailable) {
-    const window::Outcome outcome(made.status());
-    return raise(what.comm, what.call, class_of(outcome), outcome.message());
-  }
-  count(what.comm, what.flavor == MPI_WIN_FLAVOR_SHARED ? Decision::several_nodes : Decision::memory_out_of_reach);
-  return std::nullopt;
+  if (made.status().code() == Code::unavailable) return pass_on(what, objection);
+  const window::Outcome outcome(made.status());
+  return raise(what.comm, what.call, class_of(outcome), outcome.message());
 }
 
 /// The window, or what the host answers by `pass()`.

@@ -27,6 +27,7 @@ void meet(MPI_Comm comm) {
 
 CreationTurn::CreationTurn(MPI_Comm comm) : comm_(comm) {
   if (!the_job->many_threads) return;
+  meet(comm);
   int rank = 0;
   PMPI_Comm_rank(comm, &rank);
   holds_ = rank == 0;
@@ -36,14 +37,24 @@ CreationTurn::CreationTurn(MPI_Comm comm) : comm_(comm) {
     static_cast<void>(the_job->creation_lock.lock(0, kHome));
   }
   wait_for_first(comm);
+  the_job->core_mutex.lock();
 }
 
 CreationTurn::~CreationTurn() {
   if (!the_job->many_threads) return;
+  the_job->core_mutex.unlock();
   meet(comm_);
   if (!holds_) return;
   static_cast<void>(the_job->creation_lock.unlock(0, kHome));
   the_job->creation_mutex.unlock();
+}
+
+OwnTurn::OwnTurn() {
+  if (the_job->many_threads) the_job->core_mutex.lock();
+}
+
+OwnTurn::~OwnTurn() {
+  if (the_job->many_threads) the_job->core_mutex.unlock();
 }
 
 }  // namespace grapnel::front

@@ -36,6 +36,7 @@ struct Job {
   bool many_threads = false;  ///< MPI_THREAD_MULTIPLE
   // With many_threads: creation_turn.hpp.
   base::Mutex creation_mutex;
+  base::Mutex core_mutex;  ///< behind it: of the thread that is in the core's collective calls
   LockSet creation_lock;
   base::Mutex own_mutex;
   std::map<void*, Memory> own_memory GRAPNEL_GUARDED_BY(own_mutex);  ///< of MPI_Alloc_mem

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "api/mpi/calls.hpp"
+#include "api/mpi/creation_turn.hpp"
 #include "api/mpi/errors.hpp"
 #include "api/mpi/job.hpp"
 
@@ -52,12 +53,14 @@ int Win_attach(const Calls& next, MPI_Win win, void* base, MPI_Aint size) {
   if (taken == nullptr) return next.Win_attach(win, base, size);
   const char* const call = "MPI_Win_attach";
   if (size < 0) return raise(*taken, call, MPI_ERR_SIZE, fmt::format("size is {}; it may not be negative", size));
+  const OwnTurn turn;
   return answer(*taken, call, taken->window->attach(base, static_cast<std::size_t>(size)));
 }
 
 int Win_detach(const Calls& next, MPI_Win win, const void* base) {
   const Taken* const taken = find(win);
   if (taken == nullptr) return next.Win_detach(win, base);
+  const OwnTurn turn;
   return answer(*taken, "MPI_Win_detach", taken->window->detach(base));
 }
 

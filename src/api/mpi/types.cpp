@@ -95,7 +95,7 @@ void add_c_integers() {
   add_integer<MPI_Aint>(MPI_AINT);
   add_integer<MPI_Offset>(MPI_OFFSET);
   add_integer<MPI_Count>(MPI_COUNT);
-  add(MPI_CHAR, integer_of(1, std::is_signed_v<char>), TypeClass::none);
+  add_integer<char>(MPI_CHAR);  // MPI counts it as none, but the hosts calculate with it
   add(MPI_WCHAR, integer_of(sizeof(wchar_t), true), TypeClass::none);
   add(MPI_BYTE, NumberType::uint8, TypeClass::byte);
 }

@@ -14,7 +14,7 @@ namespace grapnel::window {
 template <typename Send>
 Outcome Window::launch(const Aim& aim, int target, Pending* pending, bool is_write, Send send) {
   if (aim.bytes == 0) return {};
-  if (pending == nullptr || aim.is_near) return send(nullptr);
+  if (pending == nullptr || aim.is_near) return answered(aim, send(nullptr));
   const auto started = std::make_shared<Started>();
   started->window = this;
   started->target = target;

@@ -1,16 +1,16 @@
-/* What users of MPI libraries have reported as lost, wrong, stuck or crashed in windows: ten small programs in one.
+/* Ways in which windows of MPI libraries are known to lose data, hang or crash: ten small programs in one.
  *
  * usage: reports NAME [NUMBER]
- *   odd_bases        ompi, mpich#6140: memory at any byte is a window of its own base
- *   lock_mixture     ompi#6549, 6931: exclusive locks of one rank and lock_all of another by turns
- *   polled_counter   ompi#3750, 4434: a rank that polls by fetches sees the others' additions
- *   swapped_counter  ompi#7967, 7027: 64-bit compare-and-swap loses no step
- *   vector_requests  mpich#7896, ompi#1869: a vector's data is there when its request is complete
- *   many_requests    ompi#14192, mpich#6389: NUMBER requests outstanding at once
- *   fetched_gaps     ompi#6275: fetches into a type with gaps leave these alone
- *   indexed_sums     ompi#14175, 14181, 385: indexed origins from MPI_BOTTOM are added once each
- *   computing_target ompi#8112, mpich#5565: operations end while the target computes
- *   many_windows     ompi#4770, 5645: NUMBER windows at once, or an error
+ *   odd_bases        memory at any byte is a window of its own base, and nothing in front of it is written
+ *   lock_mixture     exclusive locks of one rank and lock_all of the others by turns
+ *   polled_counter   a rank that polls by fetches sees the others' additions
+ *   swapped_counter  64-bit compare-and-swap loses no step
+ *   vector_requests  a vector's data is there when its request is complete
+ *   many_requests    NUMBER requests outstanding at once
+ *   fetched_gaps     fetches into a type with gaps leave these alone
+ *   indexed_sums     indexed origins from MPI_BOTTOM are added once each
+ *   computing_target operations end while the target computes
+ *   many_windows     NUMBER windows at once, or an error
  * SPDX-License-Identifier: Apache-2.0 */
 #include "support.h"
 
