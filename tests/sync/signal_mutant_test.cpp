@@ -1,4 +1,4 @@
-// A signal wakes its waiter at once; a rank that waits for a dead one receives of it. Would the first test notice a wake
+// A signal wakes its waiter at once; a rank that waits for a dead one is answered. Would the first test notice a wake
 // that is lost? The mutant sits in the host.
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
