@@ -59,8 +59,8 @@ struct Options {
   /// What `fence` and `free` meet by instead of the group's barrier, after they have completed this rank's operations:
   /// for a caller that may not enter the group's barrier from several threads. Empty: the barrier.
   std::function<Status()> meet;
-  /// Null: this member wants the window. Else its reason why there should be none, 0 where it has none; gets the largest
-  /// of all members. Where that is not 0, none is made: unavailable.
+  /// Null: this member wants the window. Else its reason against it, 0 where it has none; gets the largest of all
+  /// members. Where that is not 0, no window is made: unavailable.
   std::uint32_t* objection = nullptr;
 };
 

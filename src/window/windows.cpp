@@ -2,8 +2,8 @@
 //
 //   every member: exchange wishes ─▶ refuse alike, or allocate ─▶ begin the locks ─▶ the window
 //
-// The part of a member in the allocation: [its memory, at a page][control, at a cache line][locks of its node, in the
-// part of the node's first member]. With shared memory that is contiguous the first member's part has the memory of all.
+// The part of a member in the allocation: [its memory, at a page][control, at a cache line][locks of its node, where it
+// is the node's first member]. With shared memory that is contiguous the first member's part has the memory of all.
 // SPDX-License-Identifier: Apache-2.0
 #include "window/windows.hpp"
 

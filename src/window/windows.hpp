@@ -1,8 +1,8 @@
 // The service of windows: makes and frees them, collectively over a group.
 //
 // A window takes one allocation of segment memory of its group: each member's part is the user's memory, at a page, and
-// behind it the words that post and complete count in. Behind those of a node's first member lie the node's words of the
-// window's locks, one lock per member; a window with `no_locks` has none.
+// behind it the words that post and complete count in. Behind those of a node's first member lie the words of the
+// window's locks in that node, one lock per member; a window with `no_locks` has none.
 //
 // Threads: creation and free collectively, one at a time per rank.
 // Cost: creation: five exchanges, four without locks; free: a barrier and two exchanges. Docs: docs/window.md.

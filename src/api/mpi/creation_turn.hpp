@@ -3,7 +3,7 @@
 // The core has one collective call at a time per rank. With MPI_THREAD_MULTIPLE two threads of a rank may create
 // windows of two communicators, and another rank in the opposite order. So the members meet; then the first one takes
 // the job's one lock, and sends the others a word over the communicator; all do their part, meet, and the first member
-// gives the lock back. No rank waits for the lock inside the core's collective calls, and who holds it waits for no rank
+// gives the lock back. No rank waits for the lock inside the core's collective calls, and its holder waits for no rank
 // that has not come yet. Below MPI_THREAD_MULTIPLE nothing happens.
 // Threads: any.
 // SPDX-License-Identifier: Apache-2.0
