@@ -161,8 +161,7 @@ class Lines {
       case WaitKind::collective: return meeting(one, "collective call");
       case WaitKind::lock: return lock(one);
       case WaitKind::notification: return fmt::format("a notification from rank {}", one.what[0]);
-      case WaitKind::signal:
-        return fmt::format("a signal: its word has counted {} of {}", one.what[0], one.what[1]);
+      case WaitKind::signal: return fmt::format("a signal: its word has counted {} of {}", one.what[0], one.what[1]);
       case WaitKind::message:
         return fmt::format("rank {}, which has not called it or has not sent its part", one.what[0]);
       case WaitKind::inbox: return fmt::format("room in the inbox of rank {}", one.what[0]);

@@ -22,7 +22,7 @@ typedef struct {
 
 static Side sides[kSides];
 static char created[kSides][kBytes] __attribute__((aligned(64)));
-static unsigned state; /* of this rank's random numbers */
+static unsigned state;  /* of this rank's random numbers */
 static unsigned common; /* of those that all ranks share */
 
 static unsigned next_of(unsigned* from) {
@@ -80,7 +80,8 @@ enum { kTypes = 10, kIntegers = 4, kFirstDerived = 7 };
 static Type types[kTypes];
 
 static void make_types(void) {
-  const MPI_Datatype basic[kFirstDerived] = {MPI_INT, MPI_LONG, MPI_SHORT, MPI_UNSIGNED, MPI_DOUBLE, MPI_BYTE, MPI_2INT};
+  const MPI_Datatype basic[kFirstDerived] = {MPI_INT,    MPI_LONG, MPI_SHORT, MPI_UNSIGNED,
+                                             MPI_DOUBLE, MPI_BYTE, MPI_2INT};
   const int lengths[3] = {1, 2, 1}, places[3] = {5, 2, 0};
   for (int i = 0; i < kFirstDerived; ++i) types[i].type = basic[i];
   MPI_Type_vector(3, 1, 2, MPI_INT, &types[7].type);
@@ -205,7 +206,8 @@ static int differ(void) {
   for (int i = 0; i < kSides; ++i) MPI_Win_unlock(me, sides[i].window);
   const int result = first_difference(sides[kOurs].results[0], sides[kHosts].results[0], kFields * kField);
   if (memory < kBytes) {
-    fprintf(stderr, "rank %d: memory differs at %d: slot of rank %d, field %d\n", me, memory, memory / kSlot, memory % kSlot / kField);
+    fprintf(stderr, "rank %d: memory differs at %d: slot of rank %d, field %d\n", me, memory, memory / kSlot,
+            memory % kSlot / kField);
     print_bytes("ours", sides[kOurs].memory + memory / kField * kField);
     print_bytes("the host's", sides[kHosts].memory + memory / kField * kField);
     mine = 1;
@@ -236,8 +238,8 @@ static void print_operations(const Operation* operations, int count) {
   for (int i = 0; i < count; ++i) {
     const Operation* const one = &operations[i];
     fprintf(stderr, "rank %d: operation %d: %s (%s)%s of %d of type %d to rank %d%s\n", me, i, ways[one->what],
-            name_of(one->op), one->with_request ? " with a request" : "", one->count, (int)(one->type - types), one->target,
-            one->is_shared ? ", shared" : "");
+            name_of(one->op), one->with_request ? " with a request" : "", one->count, (int)(one->type - types),
+            one->target, one->is_shared ? ", shared" : "");
     print_bytes("its operands", one->origin);
   }
 }

@@ -159,11 +159,13 @@ static void mistakes_of_dynamic(void) {
   CHECK_EQUAL(class_of(MPI_Win_detach(window, room + 32)), MPI_SUCCESS);
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Win_lock_all(0, window);
-  CHECK_EQUAL(class_of(MPI_Put(&value, 8, MPI_BYTE, next_rank(), MPI_Aint_add(there, 24), 8, MPI_BYTE, window)), MPI_SUCCESS);
+  CHECK_EQUAL(class_of(MPI_Put(&value, 8, MPI_BYTE, next_rank(), MPI_Aint_add(there, 24), 8, MPI_BYTE, window)),
+              MPI_SUCCESS);
   CHECK_EQUAL(class_of(MPI_Win_flush(next_rank(), window)), MPI_SUCCESS);
   CHECK(refused(MPI_Put(&value, 8, MPI_BYTE, next_rank(), MPI_Aint_add(there, 28), 8, MPI_BYTE, window)));
   CHECK(refused(MPI_Get(&value, 8, MPI_BYTE, next_rank(), MPI_Aint_add(there, 48), 8, MPI_BYTE, window)));
-  CHECK(refused(MPI_Accumulate(&value, 1, MPI_LONG, next_rank(), MPI_Aint_add(there, 32), 1, MPI_LONG, MPI_SUM, window)));
+  CHECK(
+      refused(MPI_Accumulate(&value, 1, MPI_LONG, next_rank(), MPI_Aint_add(there, 32), 1, MPI_LONG, MPI_SUM, window)));
   CHECK_EQUAL(class_of(MPI_Win_flush(next_rank(), window)), MPI_SUCCESS); /* told once */
   MPI_Win_unlock_all(window);
   MPI_Barrier(MPI_COMM_WORLD);

@@ -225,7 +225,7 @@ static void update_pairs(void) {
     double value;
     int place;
     int gap;
-  } mine, *const kept = (struct pair*)(void*)(memory + 50);
+  } mine, * const kept = (struct pair*)(void*)(memory + 50);
   clear();
   MPI_Win_lock(MPI_LOCK_EXCLUSIVE, me, 0, window);
   kept->value = -1;

@@ -139,7 +139,8 @@ static void many_requests(int number) {
   for (int i = 0; i < number; ++i) CHECK(requests[i] == MPI_REQUEST_NULL);
   MPI_Win_unlock_all(window);
   MPI_Barrier(MPI_COMM_WORLD);
-  for (int place = 0; place < kPlaces; ++place) CHECK_EQUAL(memory[place], number - kPlaces + (place - number % kPlaces + kPlaces) % kPlaces);
+  for (int place = 0; place < kPlaces; ++place)
+    CHECK_EQUAL(memory[place], number - kPlaces + (place - number % kPlaces + kPlaces) % kPlaces);
   MPI_Win_free(&window);
   free(values);
   free(requests);
@@ -222,7 +223,8 @@ static void many_windows(int number) {
   int** const bases = malloc((size_t)number * sizeof *bases);
   int made = 0;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  while (made < number && MPI_Win_allocate(4, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &bases[made], &windows[made]) == MPI_SUCCESS) {
+  while (made < number &&
+         MPI_Win_allocate(4, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &bases[made], &windows[made]) == MPI_SUCCESS) {
     *bases[made++] = me;
   }
   CHECK(made == number || made > 500);
