@@ -116,7 +116,7 @@ Status Locks::allocate_and_begin(const std::shared_ptr<Set>& set) {
   const LockMemory& memory = set->memory();
   GRAPNEL_ASSIGN_OR_RETURN(const auto allocated,
                            segments_.allocate(group, memory.allocates_block() ? memory.block_bytes() : 0));
-  const Status failed = begin(set, allocated.parts[group.index_of(memory.block_owner())].address);
+  Status failed = begin(set, allocated.parts[group.index_of(memory.block_owner())].address);
   if (failed.ok() || failed.code() == Code::peer_dead) return failed;
   GRAPNEL_TRY(segments_.free(group, memory.allocates_block() ? memory.block() : nullptr));
   return failed;
@@ -146,7 +146,7 @@ Status Locks::destroy(Set& set) {
     }
   }
   const LockMemory& memory = set.memory();
-  const Status told = end(set);
+  Status told = end(set);
   GRAPNEL_TRY(segments_.free(group, memory.allocates_block() ? memory.block() : nullptr));
   return told;
 }
