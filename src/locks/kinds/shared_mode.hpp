@@ -29,20 +29,12 @@
 // A reader that was started takes no place in line before it is looked for: else it could get the lock unseen and keep
 // other readers out for as long as its rank does not look.
 //
-// A reader that joins (Ask::joins_readers) waits in line as well, and looks in pauses whether a writer waits for
-// readers: then it takes one off `left` by compare-and-swap, is inside, and leaves the line. A look of a rank elsewhere
-// is a round trip, also in a test. It is not in the tally, which is with the lock: where no writer waits for readers
-// there is nothing to join. A writer that was started waits for them from its rank's next look on. Readers get the
-// payload with the lock, so in a set with payloads none joins.
-//
 // Invariants:
 //  1. What a releaser hands on comes to the next holder, whichever way (algorithm.hpp), so `admitted` counts every
-//     reader that passed through the lock, and `admitted` - `left` are inside, modulo 2^32.
+//     reader that is or was inside, and `left` ≤ `admitted`, modulo 2^32.
 //  2. One writer waits for the readers: it holds the lock. `awaited` and the server's waiter are of it.
 //  3. The reader that makes `left` equal to `awaited` sees it: it adds before it looks, and a writer writes `awaited`
 //     before it looks at `left`; all sequentially consistent.
-//  4. A writer is inside only while `left` is `admitted`. `awaited` never says more than `admitted`, now or later. So
-//     a rank that lowers a `left` below `awaited`, however long ago it has read that, comes in beside a reader.
 // Threads: any; the waiters elsewhere are the server's.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -82,8 +74,7 @@ class SharedMode final : public Algorithm {
   };
   enum Awaiter : std::uint64_t { kNone, kHere, kElsewhere };  ///< a writer of the home's node; the server
   enum Step { kNoPlace, kInLine, kAwaits };
-  /// An answer's: no reader; some, it awaits no more, or it has joined them.
-  enum Flag : std::uint16_t { kGone, kInside };
+  enum Flag : std::uint16_t { kGone, kInside };  ///< an answer's: no reader; some, or it awaits no more
   struct Waiter {
     Rank rank;
     std::uint64_t token;
@@ -95,13 +86,6 @@ class SharedMode final : public Algorithm {
   bool none_is_inside(const LockId& lock, const Tally& tally) const;
   Status hand_on(const LockId& lock, const Tally& tally, ByteView payload);
   Status admit_reader(const LockId& lock, Tally tally, ByteView payload);
-
-  bool may_join(const Acquisition& a) const { return a.joins && context_.options.payload_bytes == 0; }
-  bool join_at_home(const LockId& lock);
-  Result<bool> join(const LockId& lock);
-  Status leave_line(Acquisition& a);
-  Status enter_or_join(Acquisition& a, std::uint64_t until_ns);
-  void pause_before_join(Acquisition& a);
 
   Status take_place(Acquisition& a);
   void take_tally(Acquisition& a);
@@ -120,7 +104,6 @@ class SharedMode final : public Algorithm {
   bool on_left(const LockId& lock, bool is_counted, const Sender& from);
   void on_stop(const LockId& lock, Rank rank);
   void answer_waiter(const LockId& lock, Flag flag);
-  progress::Outcome answer_join(const LockId& lock, const LockBody& body, progress::Request& request);
 
   LockContext& context_;
   const std::unique_ptr<Algorithm> lock_;
