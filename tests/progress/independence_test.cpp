@@ -1,49 +1,30 @@
 // The target takes no part: it computes, sleeps or sits in a system call. And nothing stays in a sender that computes.
 // SPDX-License-Identifier: Apache-2.0
-#include <atomic>
 #include <vector>
 
-#include "harness/access.hpp"
+#include "harness/computing.hpp"
 #include "harness/world.hpp"
-#include "sim/sim_world.hpp"
 
 namespace grapnel::test {
-namespace {
 
-// A rank that does not call Grapnel until a word of its own memory holds `value`; false after ten seconds.
-bool compute_until(Runtime& g, void* word, std::uint64_t value) {
-  os::Host& host = *RuntimeAccess::parts(g).host;
-  const std::atomic_ref<std::uint64_t> mine(*static_cast<std::uint64_t*>(word));
-  const std::uint64_t end_ns = host.now_ns() + 10 * base::kSecond_ns;
-  while (mine.load(std::memory_order_acquire) != value) {
-    if (host.now_ns() > end_ns) return false;
-    host.relax();
-  }
-  return true;
-}
-
-}  // namespace
-
-WORLD_TEST_ON(Independence, OperationsEndWhileTheTargetSleeps, shapes_from(2)) {
+WORLD_TEST_ON(Independence, OperationsEndWhileTheTargetComputes, shapes_from(2)) {
   const auto memory = g.allocate(16 * static_cast<std::size_t>(g.size()));
   ASSERT_TRUE(memory.ok());
-  constexpr std::uint64_t kNap_ns = base::kSecond_ns;
   EXPECT_OK(g.barrier());
-  const Rank sleeper{g.size() - 1};
-  os::Host& host = *RuntimeAccess::parts(g).host;
-  if (g.rank() == sleeper) {
-    sim::pass_time(host, kNap_ns);  // virtual time in the simulator, a futex sleep on the machine
+  const Rank target{g.size() - 1};
+  if (g.rank() == target) {
+    auto* const through = static_cast<char*>(memory->local()) + 16 * index(target);
+    EXPECT_TRUE(compute_until(g, through, static_cast<std::uint64_t>(g.size() - 1))) << "they wait for the target";
   } else {
-    const std::uint64_t start_ns = host.now_ns();
     const double one = 1;
     double got = 0;
-    char* mine = static_cast<char*>(memory->on(sleeper)) + 16 * index(g.rank());
-    EXPECT_OK(g.accumulate(ElementType::float64, nullptr, &one, mine, sizeof one, sleeper));
-    EXPECT_OK(g.fence(sleeper));
-    EXPECT_OK(g.get(mine, &got, sizeof got, sleeper));
+    char* mine = static_cast<char*>(memory->on(target)) + 16 * index(g.rank());
+    EXPECT_OK(g.accumulate(ElementType::float64, nullptr, &one, mine, sizeof one, target));
+    EXPECT_OK(g.fence(target));
+    EXPECT_OK(g.get(mine, &got, sizeof got, target));
     EXPECT_EQ(got, 1);
-    EXPECT_TRUE(g.fetch_and_add(mine + 8, 1, Width::bits64, sleeper).ok());
-    EXPECT_LT(host.now_ns() - start_ns, kNap_ns) << "waited for the sleeping target";
+    char* const through = static_cast<char*>(memory->on(target)) + 16 * index(target);
+    EXPECT_TRUE(g.fetch_and_add(through, 1, Width::bits64, target).ok());
   }
   EXPECT_OK(g.barrier());
   EXPECT_OK(g.free(*memory));

@@ -1,6 +1,7 @@
-// Lent memory: every operation against a model; atomic for each element; while its owner sleeps or is stopped; when it
+// Lent memory: every operation against a model; atomic for each element; while its owner computes or is stopped; when it
 // is taken back, or gone.
 // SPDX-License-Identifier: Apache-2.0
+#include "harness/computing.hpp"
 #include "rma/lent_programs.hpp"
 
 #include <fcntl.h>
@@ -10,8 +11,6 @@
 #include <csignal>
 #include <fstream>
 #include <set>
-
-#include "sim/sim_world.hpp"
 
 namespace grapnel::test {
 namespace {
@@ -262,29 +261,29 @@ WORLD_TEST(Lent, MemoryThatIsGoneIsRefused) {
   ::munmap(mine + 2 * page, page);
 }
 
-WORLD_TEST_ON(Lent, OperationsEndWhileTheOwnerSleeps, shapes_from(2)) {
-  constexpr std::uint64_t kNap_ns = base::kSecond_ns;
+WORLD_TEST_ON(Lent, OperationsEndWhileTheOwnerComputes, shapes_from(2)) {
   std::int64_t words[16] = {};
   ASSERT_OK(lent_of(g).lend(words, sizeof words));
-  const Rank sleeper{g.size() - 1};
-  auto* const there = addresses_of_all(g, words)[index(sleeper)];
+  const auto through = g.allocate(sizeof(std::int64_t));  // counts in the owner's part
+  ASSERT_OK(through.status());
+  const Rank owner{g.size() - 1};
+  auto* const there = addresses_of_all(g, words)[index(owner)];
   EXPECT_OK(g.barrier());
-  os::Host& host = *RuntimeAccess::parts(g).host;
-  if (g.rank() == sleeper) {
-    sim::pass_time(host, kNap_ns);
+  if (g.rank() == owner) {
+    EXPECT_TRUE(compute_until(g, through->local(), static_cast<std::uint64_t>(g.size() - 1))) << "they wait for it";
   } else {
-    const std::uint64_t start_ns = host.now_ns();
     const std::int64_t one = 1;
     std::int64_t found = 0;
     auto* const mine = there + 8 * index(g.rank());
-    EXPECT_OK(put(g, &one, mine, 8, sleeper));
-    EXPECT_OK(fetch(g, Operation::sum, NumberType::int64, &one, &found, mine, sleeper));
+    EXPECT_OK(put(g, &one, mine, 8, owner));
+    EXPECT_OK(fetch(g, Operation::sum, NumberType::int64, &one, &found, mine, owner));
     EXPECT_EQ(found, 1);
-    EXPECT_OK(get(g, mine, &found, 8, sleeper));
+    EXPECT_OK(get(g, mine, &found, 8, owner));
     EXPECT_EQ(found, 2);
-    EXPECT_LT(host.now_ns() - start_ns, kNap_ns) << "waited for the sleeping owner";
+    EXPECT_OK(g.fetch_and_add(through->on(owner), 1, Width::bits64, owner).status());
   }
   EXPECT_OK(g.barrier());
+  EXPECT_OK(g.free(*through));
   EXPECT_OK(lent_of(g).take_back(words, sizeof words));
 }
 
