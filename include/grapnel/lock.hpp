@@ -32,7 +32,7 @@ GRAPNEL_API const char* to_string(LockKind kind);
 /// How a set of locks is made. Kind, shared_mode, payload_bytes and lines are the same in all ranks.
 struct LockOptions {
   LockKind kind = LockKind::standard;
-  /// The locks can be taken shared, too; reader_writer's always can. Of the other kinds a reader passes through the
+  /// The locks can be taken shared, too; reader_writer's always can. With the other kinds a reader passes through the
   /// lock and counts itself, and a writer that holds the lock waits until all readers have left. Writers alone send no
   /// message more. A lock takes 256 bytes more at its home, 192 more where another node or rank has a line for it.
   bool shared_mode = false;

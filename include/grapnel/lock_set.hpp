@@ -58,8 +58,8 @@ class GRAPNEL_API LockSet {
   Status unlock(int index, Rank home);
 
   // --- shared: reader_writer, and sets created with LockOptions::shared_mode ---
-  // Of these a reader passes through the lock: while another rank does, or holds it, a try fails. One round trip more
-  // where `try_lock` finds that readers came since the last writer.
+  // In such a set a reader passes through the lock: while another rank does, or holds it, a try fails. `try_lock` takes
+  // one round trip more where readers were admitted since the last writer.
   Status lock_shared(int index, Rank home);
   Result<bool> try_lock_shared(int index, Rank home);
   Status lock_shared_for(int index, Rank home, std::uint64_t timeout_ns);
@@ -67,8 +67,8 @@ class GRAPNEL_API LockSet {
 
   // --- nonblocking (mpi2-passive, section 3): takes a place, returns at once, is waited for before the first use ---
   Result<LockRequest> start_lock(int index, Rank home, ByteView payload = {});
-  /// With LockOptions::shared_mode a lock that is not free, or at home elsewhere, is asked for in `wait` or in the
-  /// first `test`; from then on it must be tested until it is there.
+  /// With LockOptions::shared_mode a lock that is not free, or at home elsewhere, is requested in `wait` or in the
+  /// first `test`; from then on it must be tested until the caller holds it.
   Result<LockRequest> start_lock_shared(int index, Rank home, ByteView payload = {});
   /// Holds the lock on return; the request is as new. `received`, where given, gets the last holder's payload.
   Status wait(LockRequest& request, Bytes* received = nullptr);

@@ -23,7 +23,7 @@ enum class LogLevel { error, warn, info, debug };
 void log_set_level(LogLevel level);
 /// Called once, from the composition root.
 void log_set_format(LogFormat format);
-/// What the format puts before every line of ours: "", "2026-11-26T06:44:55.123456Z ", or with " host process " behind.
+/// What the format puts before each line: "", "2026-11-26T06:44:55.123456Z ", or with " host process " behind.
 std::string log_stamp();
 /// The name put before each line of this thread, e.g. "3" or "3/server".
 void log_set_identity(std::string identity);

@@ -1,7 +1,7 @@
 // Variables of the environment that are no settings, but look like one that was written wrongly.
 //
 // A setting that is not read leaves its default in force without a word. Foreign GRAPNEL_ variables (of a site's
-// modules, of tests) are not ours to judge, so only what is near a setting's name is named. Stateless; any thread.
+// modules, of tests) have other readers, so only what is near a setting's name is named. Stateless; any thread.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -24,7 +24,7 @@ struct Call {
 
   bool operator==(const Call&) const = default;
 };
-static_assert(std::has_unique_object_representations_v<Call>, "it travels: no byte that nobody writes");
+static_assert(std::has_unique_object_representations_v<Call>, "it is sent: no byte is left unwritten");
 
 const char* name_of(CallKind kind);
 

@@ -1,6 +1,7 @@
 // The way of an acquire: what others wrote before becomes visible.
 //
-//   1. learn     intervals that are not known yet: those that came along, and those that their nodes are asked for
+//   1. learn     intervals that are not known yet: those that the grant or the barrier brought, and those that their
+//                nodes are asked for
 //   2. apply     each page that they name, and that is at home elsewhere, becomes stale, for the whole node
 //   3. unmap     of this rank, what has become stale, by its own place in the node's log: always, since another rank of
 //                the node may have done 1 and 2
@@ -28,7 +29,7 @@ namespace grapnel::dsm {
 /// Numbers of intervals are varints.
 constexpr std::uint64_t kMostIntervals = std::uint64_t{1} << base::kVarintValueBits;
 
-// Late answers still find it where a wait fails, as in fetch.cpp.
+// To one node: which pages its intervals after `since` name.
 struct Heap::Question {
   std::size_t node = 0;
   std::size_t pages = 0;  ///< of the heap
@@ -39,7 +40,7 @@ struct Heap::Question {
   bool done = false, refused = false;
 
   ByteView body() const { return base::bytes_of(asked); }
-  std::size_t reply_bytes() const { return kMostRunsTold * sizeof(PageRun); }
+  std::size_t reply_bytes() const { return kMostRunsPerMessage * sizeof(PageRun); }
   static void answered(void* context, const progress::Reply& reply) {
     auto& self = *static_cast<Question*>(context);
     self.done = true;

@@ -14,6 +14,19 @@
 
 namespace grapnel::dsm {
 
+/// The first question that is not done; the end where all are.
+template <typename Question>
+auto first_open(const std::vector<std::unique_ptr<Question>>& questions) {
+  return std::find_if(questions.begin(), questions.end(), [](const auto& one) { return !one->done; });
+}
+
+/// How many questions `ask_all` sends.
+template <typename Question>
+std::size_t open_among(const std::vector<std::unique_ptr<Question>>& questions) {
+  return static_cast<std::size_t>(
+      std::count_if(questions.begin(), questions.end(), [](const auto& one) { return !one->done; }));
+}
+
 /// Sends the questions that are not done, and waits until all are. Where it fails they are left to late answers, and
 /// the pointers are null. Errors: those of a send; peer_dead.
 template <typename Question>
@@ -33,11 +46,11 @@ Status ask_all(progress::Client& client, progress::HandlerId handler,
   }
   if (waited.ok()) {
     waited = client.wait_until(
-        [&] { return std::all_of(questions.begin(), questions.end(), [](const auto& one) { return one->done; }); },
-        progress::Waiting::kForever,
+        [&] { return first_open(questions) == questions.end(); }, progress::Waiting::kForever,
         [&] {
-          return progress::WaitSubject{
-              progress::WaitKind::answer, "access to the shared heap", {questions.front()->node}};
+          const auto open = first_open(questions);
+          const std::size_t node = open != questions.end() ? (*open)->node : questions.front()->node;
+          return progress::WaitSubject{progress::WaitKind::answer, "access to the shared heap", {node}};
         });
   }
   if (!waited.ok()) {
@@ -54,13 +67,6 @@ Status ask(progress::Client& client, progress::HandlerId handler, std::unique_pt
   Status waited = ask_all(client, handler, one);
   question = std::move(one[0]);
   return waited;
-}
-
-/// How many questions `ask_all` sends.
-template <typename Question>
-std::size_t open_among(const std::vector<std::unique_ptr<Question>>& questions) {
-  return static_cast<std::size_t>(
-      std::count_if(questions.begin(), questions.end(), [](const auto& one) { return !one->done; }));
 }
 
 }  // namespace grapnel::dsm

@@ -64,8 +64,8 @@ class Directory {
 
   /// At the keeper: gives the page to `node` where it has no home, and answers the homes of its block.
   HomesReply look(std::size_t page, std::size_t node) {
-    const std::size_t block = page / kHomesTold * kHomesTold;
-    const std::size_t block_end = std::min(block + kHomesTold, memory_.page_count());
+    const std::size_t block = page / kHomesPerReply * kHomesPerReply;
+    const std::size_t block_end = std::min(block + kHomesPerReply, memory_.page_count());
     std::uint32_t none = 0;
     // relaxed: the page is zero until a rank writes it, wherever its home is.
     memory_.directory(page).compare_exchange_strong(none, static_cast<std::uint32_t>(node + 1),

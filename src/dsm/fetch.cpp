@@ -20,7 +20,7 @@
 
 namespace grapnel::dsm {
 
-// One fetch under way. On the heap and not the stack: where the wait fails, a late answer still finds it.
+// One fetch under way.
 struct Heap::Fetch {
   Heap* heap = nullptr;
   std::size_t node = 0;
@@ -48,9 +48,9 @@ struct Heap::Fetch {
     } else {
       merge(heap->memory_.page(page), heap->memory_.twin(page), content);
     }
-    const std::uint64_t told =
+    const std::uint64_t applied =
         planted(Bug::have_of_the_answer) ? words.wanted.load(std::memory_order_relaxed) : wanted[i];
-    words.have.store(told + 1, std::memory_order_release);  // pairs with PageWords::is_valid
+    words.have.store(applied + 1, std::memory_order_release);  // pairs with PageWords::is_valid
   }
 };
 
@@ -98,13 +98,13 @@ Status Heap::find_home(std::size_t page) {
   }
   const bool is_sensible = !parts_.moves || (static_cast<std::int32_t>(homes->reply.era - now) >= 0 &&
                                              static_cast<std::int32_t>(homes->reply.era - era()) <= 1);
-  if (homes->refused || homes->reply.homes[page % kHomesTold] == 0 || !is_sensible) {
+  if (homes->refused || homes->reply.homes[page % kHomesPerReply] == 0 || !is_sensible) {
     disbelieve(fmt::format("node {} does not answer where page {} is kept", keeper, page));
   }
   // A thread whose rank is in a barrier: where homes have moved at the directory, this node's step comes, too.
   if (parts_.moves && homes->reply.era != now) return wait_for_step(now);
-  const std::size_t block = page / kHomesTold * kHomesTold;
-  for (std::size_t i = 0; i < kHomesTold && block + i < memory_.page_count(); ++i) {
+  const std::size_t block = page / kHomesPerReply * kHomesPerReply;
+  for (std::size_t i = 0; i < kHomesPerReply && block + i < memory_.page_count(); ++i) {
     // A home that is known stays, whatever a later answer names.
     std::uint32_t unknown = 0;
     memory_.words(block + i).home.compare_exchange_strong(unknown, homes->reply.homes[i], std::memory_order_release,
@@ -202,7 +202,9 @@ Result<bool> Heap::fetch_from(std::size_t node, const std::vector<std::size_t>& 
   counts_.fetched_pages.add(pages.size());
   {
     const base::MutexLock lock(mapping_);
-    for (const std::size_t page : pages) counts_.merges_with_writes.add(carry_.has(page) ? 1 : 0);
+    for (const std::size_t page : pages) {
+      if (carry_.has(page)) counts_.merges_with_writes.add(1);
+    }
   }
   if (report_ != nullptr) report_->add_fetch(pages);
   const Stopwatch watch(core_.host, counts_.fetch);

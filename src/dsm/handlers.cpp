@@ -18,7 +18,7 @@ using progress::Request;
 
 Outcome answer_notices(const NodeLog& log, Request& request) {
   const auto body = request.body_as<NoticesBody>();
-  const NodeLog::Answer answer = log.notices_since(body.since, body.from_page, kMostRunsTold);
+  const NodeLog::Answer answer = log.notices_since(body.since, body.from_page, kMostRunsPerMessage);
   auto runs = std::make_unique<Bytes>(encode_runs(answer.runs));
   const NoticesReply reply{answer.latest, answer.next_page};
   answer_with(request, base::bytes_of(reply), std::move(runs));

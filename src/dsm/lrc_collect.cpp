@@ -70,8 +70,8 @@ Status Lrc::send_to_keepers(const std::vector<std::vector<std::size_t>>& by_keep
   std::vector<std::size_t> keepers;
   for (std::size_t node = 0; node < by_keeper.size(); ++node) {
     const std::vector<os::Pages> runs = runs_of(by_keeper[node]);
-    for (std::size_t at = 0; at < runs.size(); at += kMostRunsTold) {
-      const std::size_t count = std::min(kMostRunsTold, runs.size() - at);
+    for (std::size_t at = 0; at < runs.size(); at += kMostRunsPerMessage) {
+      const std::size_t count = std::min(kMostRunsPerMessage, runs.size() - at);
       requests->runs.push_back(encode_runs(std::span(runs).subspan(at, count)));
       keepers.push_back(node);
     }
@@ -86,12 +86,13 @@ Status Lrc::send_to_keepers(const std::vector<std::vector<std::size_t>>& by_keep
     ++requests->pending;
     sent = core_.client->send(NodeId{static_cast<int>(keepers[i])}, request).status();
   }
-  if (sent.ok())
+  if (sent.ok()) {
     sent = core_.client->wait_until(
         [&] { return requests->pending == 0; }, progress::Waiting::kForever,
         [&] {
           return progress::WaitSubject{progress::WaitKind::answer, "barrier of the shared heap", {keepers.front()}};
         });
+  }
   if (requests->refused) heap_.disbelieve(fmt::format("node {} does not keep pages", *requests->refused));
   if (!sent.ok()) static_cast<void>(requests.release());
   return sent;

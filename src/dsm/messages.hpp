@@ -68,6 +68,7 @@ struct NoticesReply {
 struct PageRun {
   std::uint32_t first = 0, count = 0;
 };
+/// A payload of runs.
 inline Bytes encode_runs(std::span<const os::Pages> runs) {
   Bytes bytes(runs.size() * sizeof(PageRun));
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -76,17 +77,17 @@ inline Bytes encode_runs(std::span<const os::Pages> runs) {
   }
   return bytes;
 }
-inline constexpr std::size_t kMostRunsTold = 4096;
+inline constexpr std::size_t kMostRunsPerMessage = 4096;
 
 /// Where the page has no home yet, it becomes the asker's. No page beside it does: the next one may be another node's
-/// to write. The directory answers for the kHomesTold pages around, a block of that length.
-inline constexpr std::size_t kHomesTold = 64;
+/// to write. The directory answers for the kHomesPerReply pages around, a block of that length.
+inline constexpr std::size_t kHomesPerReply = 64;
 struct HomesBody {
   std::uint32_t page = 0, era = 0;
 };
 struct HomesReply {
-  std::uint32_t era = 0;                         ///< of what follows
-  std::array<std::uint8_t, kHomesTold> homes{};  ///< 1 + the node; 0: none yet
+  std::uint32_t era = 0;                             ///< of what follows
+  std::array<std::uint8_t, kHomesPerReply> homes{};  ///< 1 + the node; 0: none yet
 };
 
 /// Names the home of pages before their first touch.

@@ -168,6 +168,8 @@ void Heap::unmap_moved(const Meeting& meeting) {
   for (const os::Pages& run : runs_of(gone)) must(trap_->unmap(run));
   counts_.unmapped_pages.add(gone.size());
   for (const std::size_t page : gone) {
+    // The barrier's release found it at home here.
+    GRAPNEL_ASSERT(!steady_.has(page), "page {} leaves this node and stays writable", page);
     mapped_.remove(page);
     watched_.remove(page);
   }

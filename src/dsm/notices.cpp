@@ -283,7 +283,7 @@ void join_meetings(Bytes& into, ByteView from) {
     const auto longest = std::max_element(mine->nodes.begin(), mine->nodes.end(), [](const auto& a, const auto& b) {
       return a.second.intervals.size() < b.second.intervals.size();
     });
-    if (longest->second.intervals.empty()) {  // made by no rank of ours
+    if (longest->second.intervals.empty()) {  // made by no rank of this job
       into.assign(1, kNoVarint);
       return;
     }

@@ -1,4 +1,4 @@
-// What ranks say about writes when they synchronize: a clock, and intervals with the pages that they name.
+// What ranks send about writes when they synchronize: a clock, and intervals with the pages that they name.
 //
 //   grant    := version clock count interval…          what a lock's releaser leaves for the next holder
 //   meeting  := first second entry…                    what a barrier joins: the number of the barrier as the lowest
@@ -46,7 +46,7 @@ struct Grant {
   std::vector<Interval> intervals;  ///< of the releaser's node, newest first
 };
 
-/// The longest grant: what a lock carries, less the byte that says whose it is.
+/// The longest grant: what a lock carries, less the byte that names the releaser's node.
 inline constexpr std::size_t kMostGrantBytes = kMostLockPayload - 1;
 /// More nodes than this have clocks that might not fit.
 inline constexpr std::size_t kMostNodes = 40;

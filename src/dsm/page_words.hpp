@@ -31,7 +31,8 @@ struct PageWords {
   bool is_absent() const { return have.load(std::memory_order_acquire) == 0; }
   // acquire: pairs with the fetch's release; the copy's content is seen.
   bool is_valid() const { return have.load(std::memory_order_acquire) == wanted.load(std::memory_order_acquire) + 1; }
-  // acquire: pairs with NodeLog::make_interval; where it is not tracked any more, the node's clock is seen to say so.
+  // acquire: pairs with NodeLog::make_interval; where the page is not tracked any more, the node's clock has the
+  // interval that named it.
   bool is_tracked() const {
     const std::uint64_t until = named.load(std::memory_order_acquire);
     return served.load(std::memory_order_relaxed) > until;

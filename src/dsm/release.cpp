@@ -5,7 +5,7 @@
 //   3. cached ones, with hlrc: diffs to their homes, by home, and each home's acknowledgement
 //   4. an interval that names the cached ones, and home pages of which another node has a copy
 //
-// `busy` of each flushed page is held over the whole round trip, in ascending request, so no two flushes wait for each
+// `busy` of each flushed page is held over the whole round trip, in ascending order, so no two flushes wait for each
 // other; a rank that fetches waits for one at most and only tries others.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
@@ -128,9 +128,11 @@ void Heap::collect_written(std::vector<std::size_t>& cached, std::vector<std::si
 }
 
 // A cached page that was written before two releases in a row is not watched: a third write still faults, and no later
-// one, as long as each release finds the page changed. It counts as written then. One that was not is watched again.
+// one, as long as each release finds the page changed. It counts as written then. One that was not is watched again, in
+// this release: the trap reports what this rank wrote, also where another rank's flush has made page and twin equal.
 void Heap::add_steady(std::vector<std::size_t>& written) {
   for (const std::size_t page : steady_.pages()) {
+    GRAPNEL_ASSERT(mapped_.has(page), "page {} stays writable and is not mapped", page);
     const bool here = memory_.words(page).home.load(std::memory_order_relaxed) == my_home();
     if (here || !differs(memory_.page(page), memory_.twin(page))) {
       steady_.remove(page);
@@ -214,7 +216,7 @@ Status Heap::add_diff(Flush& flush, std::size_t page) {
   return {};
 }
 
-// The last message of a home asks for its acknowledgement: a home takes them in request, so all are applied then.
+// The last message of a home asks for its acknowledgement: a home applies them in order, so all are applied then.
 Status Heap::send_diffs(Flush& flush, std::size_t home, bool is_last) {
   flush.left.push_back(std::make_unique<Bytes>(std::exchange(flush.homes[home].message, {})));
   progress::OutgoingRequest request;

@@ -1,7 +1,7 @@
 // Blocks of less than a page, cut from 64 KiB of the heap that are one rank's own.
 //
-// A block has 16 bytes in front that say how long it is, in the heap; the lists of free blocks are the rank's own
-// memory. A rank that frees a block keeps it for its own small blocks, so no node is asked.
+// A block has 16 bytes in front with its length, in the heap; the lists of free blocks are the rank's own memory. A
+// rank that frees a block keeps it for its own small blocks, so no node is asked.
 //
 // Threads: one at a time.
 // SPDX-License-Identifier: Apache-2.0

@@ -21,7 +21,7 @@ Status Heap::check_lock(int number) const {
                 fmt::format("lock {} of the shared heap: it has the locks 0..{}", number, parts_.lock_count - 1));
 }
 
-// The releaser's node stands in front of what it knows.
+// The releaser's node, then what it knows.
 Result<Bytes> Heap::grant() {
   Bytes payload{static_cast<std::byte>(me_)};
   GRAPNEL_ASSIGN_OR_RETURN(Clock clock, log_.clock());

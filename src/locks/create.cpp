@@ -146,9 +146,9 @@ Status Locks::destroy(Set& set) {
     }
   }
   const LockMemory& memory = set.memory();
-  Status told = end(set);
+  Status ended = end(set);
   GRAPNEL_TRY(segments_.free(group, memory.allocates_block() ? memory.block() : nullptr));
-  return told;
+  return ended;
 }
 
 Status Locks::end(Set& set) {

@@ -85,7 +85,8 @@ class Set {
   Result<bool> attempt(int lock_index, Rank home, const Ask& ask, Bytes* received);
   /// Takes a place and returns; `finish` waits, `test` looks (false: not yet; it may be asked again). An acquisition
   /// that was started must be finished, once and by the set that started it; else they answer invalid_argument. Shared,
-  /// of another kind than reader_writer, what is not there at once takes its place in `finish` or the first `test`.
+  /// of another kind than reader_writer, an acquisition that is not done at once takes its place in `finish` or the
+  /// first `test`.
   Result<std::shared_ptr<Acquisition>> start(int lock_index, Rank home, const Ask& ask);
   Status finish(Acquisition& a, Bytes* received);
   Result<bool> test(Acquisition& a, Bytes* received);
@@ -208,7 +209,7 @@ class Set {
   std::atomic<Hold>* mine_ = nullptr;
 };
 
-/// The algorithm of the context's options, with a shared mode around it where they say so. In a job of one node, where
+/// The algorithm of the context's options, inside a SharedMode where they ask for one. In a job of one node, where
 /// there is no server, `server_queue` is a ticket lock.
 std::unique_ptr<Algorithm> make_algorithm(LockContext& context);
 

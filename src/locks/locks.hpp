@@ -50,11 +50,11 @@ class Locks final : public core::Service {
   /// of its locks; peer_dead. Cost: three exchanges, and as above.
   Status destroy(Set& set);
 
-  // The same for a caller that has exchanges and memory of its own: all members agree on a number and on options that
-  // `with_settings` has filled, `prepare` the set, allocate its block, and `begin` it.
+  // The steps of `create`, for a caller with exchanges and memory of its own: all members agree on a number and on
+  // options that `with_settings` has filled, `prepare` the set, allocate its block, and `begin` it.
   /// Errors: invalid_argument.
   Status with_settings(int count, LockOptions& options) const;
-  /// Of a set whose group's first member is this rank.
+  /// Number of a set of which this rank is the group's first member.
   std::uint64_t next_number();
   std::shared_ptr<Set> prepare(std::uint64_t number, std::shared_ptr<const launch::Group> group, int count,
                                const LockOptions& options) const;
@@ -62,7 +62,8 @@ class Locks final : public core::Service {
   /// first member. Where it fails, at all members, there are no locks. Errors: refused, peer_dead. Cost: an exchange,
   /// and a request to the server of a node whose leader is no member.
   Status begin(const std::shared_ptr<Set>& set, void* block);
-  /// Collective: no member holds or awaits a lock, and all know that. The block is the caller's again.
+  /// Collective, after all members know that none holds or waits for a lock of the set. The block is the caller's
+  /// again.
   Status end(Set& set);
 
   /// A rank of this node died: one process of the node reports its locks. Any thread.

@@ -1,7 +1,7 @@
 // What the locks put on the wire.
 //
-//   body := LockBody [Tally] payload     Tally: in front of a releaser's payload, where the kind gets its shared mode
-//                                        from shared_mode.hpp; payload: the user's bytes, kMostLockPayload at most
+//   body := LockBody [Tally] payload     Tally: in front of a releaser's payload, in sets with the shared mode of
+//                                        shared_mode.hpp; payload: the user's bytes, kMostLockPayload at most
 //
 // `kLockAskHandler` is answered (with a LockBody and maybe a payload), at once or when the lock is granted;
 // `kLockTellHandler` is one-way, from a rank or from another node's server. `kLockSetHandler` (LockSetBody, and a bit
@@ -46,8 +46,8 @@ enum class Verb : std::uint16_t {
                   ///< now, with 0 or, where some are inside, 1
   reader_left,    ///< to the home: `flag` 1: a reader of another node has left; 0: the one of the home's own node that
                   ///< was awaited has left, and is counted already
-  stop_awaiting   ///< to the home: the sender awaits readers no more; its `await_readers` is answered with `flag` 1.
-                  ///< Without effect where the answer is under way
+  stop_awaiting   ///< to the home: the sender gives up; its `await_readers` is answered with `flag` 1. Without effect
+                  ///< where the answer is under way
 };
 
 /// What the holders of a lock hand on beside its payload, where readers pass through it.

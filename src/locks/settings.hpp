@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/config.hpp"
+#include "base/variables.hpp"
 #include "grapnel/lock.hpp"
 
 namespace grapnel::locks {
@@ -16,5 +18,10 @@ struct Settings {
 
   static const base::SettingsGroup& group();
 };
+
+/// For `base::choice`: the values of a variable that names a kind of lock.
+inline constexpr const char* kKindNames =
+    "server_queue|ticket|armci_hybrid|test_and_set|mcs|mcs_by_cas|cohort|reader_writer";
+std::vector<base::Choice<LockKind>> kind_choices();
 
 }  // namespace grapnel::locks

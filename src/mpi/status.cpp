@@ -14,8 +14,8 @@ Status status_of(int code) {
   char text[MPI_MAX_ERROR_STRING + 1] = {};
   int length = 0;
   if (PMPI_Error_string(code, text, &length) != MPI_SUCCESS)
-    return {Code::system, fmt::format("MPI says: error {}", code)};
-  return {Code::system, fmt::format("MPI says: {}", text)};
+    return {Code::system, fmt::format("MPI's error: code {}", code)};
+  return {Code::system, fmt::format("MPI's error: {}", text)};
 }
 
 Status failure(const char* what, int code) {

@@ -8,7 +8,7 @@ namespace grapnel::mpi {
 namespace {
 
 // A nap is about a wake-up long at first. None is so long that it would show beside what was already waited; a long
-// wait's are longer, for each costs the wake-up and MPI's look: 8 to 10 % of a core with one every 250 us.
+// wait's are longer, for each costs the wake-up and MPI_Test: 8 to 10 % of a core with one every 250 us.
 constexpr std::uint64_t kFirstNap_ns = 20 * base::kMicrosecond_ns;
 constexpr std::uint64_t kUsualNap_ns = 250 * base::kMicrosecond_ns;
 constexpr std::uint64_t kLongestNap_ns = 1 * base::kMillisecond_ns;
@@ -34,12 +34,12 @@ class MpiWorker {
     return over_;
   }
   int answer() const { return answer_; }
-  bool progress() { return false; }  // the look itself makes MPI go on
+  bool progress() { return false; }  // MPI_Test itself makes MPI progress
   void sleep(std::uint64_t timeout_ns) {
-    os::Word nobody{0};
+    os::Word never_woken{0};
     for (int naps = 0; naps < kNapsInARow && timeout_ns > 0 && !complete(); ++naps) {
       const std::uint64_t nap_ns = std::min(timeout_ns, nap_ns_);
-      host_.wait(nobody, 0, nap_ns);
+      host_.wait(never_woken, 0, nap_ns);
       timeout_ns -= nap_ns;
       napped_ns_ += nap_ns;
       const std::uint64_t most_ns = std::clamp(napped_ns_ / kNapsOfALongWait, kUsualNap_ns, kLongestNap_ns);

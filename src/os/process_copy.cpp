@@ -33,7 +33,7 @@ Status failure(int error, const Direction& way, const ProcessName& target, std::
   return why;
 }
 
-// At most kMostCopyRuns. The kernel may do less than it is asked for: the rest is asked for again.
+// At most kMostCopyRuns. The kernel may copy less than it was asked for; the loop asks for the rest.
 Status copy_some(const Direction& way, const ProcessName& target, std::span<const CopyRun> runs) {
   std::array<iovec, kMostCopyRuns> here, there;
   std::size_t left = 0;
@@ -82,7 +82,7 @@ ProcessName my_process_name() {
   return {.pid = ::getpid(), .pid_namespace = description.st_ino};
 }
 
-// Without Yama the kernel does not know the call, and needs none.
+// Without Yama the kernel has no such call, and needs none.
 void allow_process_copies() { static_cast<void>(::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0)); }
 
 Status copy_to_process(const ProcessName& target, std::span<const CopyRun> runs) { return copy(kTo, target, runs); }

@@ -1,9 +1,9 @@
 // Copies between the memories of two processes of one machine: the caller's kernel copies (process_vm_writev,
 // process_vm_readv), the other process takes no part and its memory needs no preparation.
 //
-// The kernel must allow the caller to trace the other process: the same user, and, with Yama's ptrace_scope 1, that the
-// other one has said so (`allow_process_copies`). A process may always copy its own memory, and an address where there
-// is none is an error here, not a fault.
+// The kernel must allow the caller to trace the other process: the same user, and, with Yama's ptrace_scope 1, a call
+// of `allow_process_copies` in the other one. A process may always copy its own memory, and an address without memory
+// is an error here, not a fault.
 //
 // Threads: stateless, any thread.
 // Source: process_vm_readv(2); UCX's cma transport does the same.
@@ -27,7 +27,7 @@ struct ProcessName {
 
 ProcessName my_process_name();
 
-/// Lets every process of this user copy from and to this one, where the kernel asks for that.
+/// Lets every process of this user copy from and to this one, where the kernel requires that.
 void allow_process_copies();
 
 /// Bytes of this process and their place in the other one, whose address is never followed here.

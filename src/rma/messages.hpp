@@ -108,13 +108,13 @@ struct CompareBody {
 };
 
 /// The parts of an update, or of a transfer with memory that a rank has lent (segment/lent.hpp).
-struct PartsBody {
-  std::uint64_t base = 0;   ///< what the first run's gap is counted from
-  std::uint64_t bytes = 0;  ///< of data, all runs together
-  Update update;            ///< ignored by put and get
-  std::int64_t owner = -1;  ///< the rank that has lent the memory; kInSegments
-};
 inline constexpr std::int64_t kInSegments = -1;
+struct PartsBody {
+  std::uint64_t base = 0;            ///< what the first run's gap is counted from
+  std::uint64_t bytes = 0;           ///< of data, all runs together
+  Update update;                     ///< ignored by put and get
+  std::int64_t owner = kInSegments;  ///< or the rank that has lent the memory
+};
 struct CompareLentBody {
   CompareBody compare;
   std::int64_t owner = 0;

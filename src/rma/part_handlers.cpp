@@ -1,7 +1,7 @@
 // The server's side of transfers in parts: updates of shapes, and all that is done to lent memory.
 //
-// Lent memory is looked up whole before anything is touched, and reached by process copies, also that of the server's
-// own process: where a range is lent and its memory is gone, the request is refused.
+// All ranges of lent memory are looked up before any byte is touched, and reached by process copies, also those of the
+// server's own process: where a range is lent and its memory is gone, the request is refused.
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
@@ -14,7 +14,7 @@ namespace {
 
 std::byte* at(std::uint64_t address) { return reinterpret_cast<std::byte*>(address); }
 
-// The data of each run goes to or comes from one block.
+// The data of all runs lies in one block, run after run.
 std::vector<Part> parts_of(std::span<const VectorRun> runs, const std::byte* source, std::byte* destination) {
   std::vector<Part> parts;
   parts.reserve(runs.size());
@@ -36,7 +36,7 @@ std::optional<Reduction> Handlers::known_kernel(const Update& update) {
   return kernel ? std::optional<Reduction>(*kernel) : std::nullopt;
 }
 
-// None where the owner is no rank of this node.
+// None where the owner is no rank of this node: it has lent nothing here.
 std::span<const VectorRun> Handlers::read_parts(const PartsBody& body, ByteView in, std::size_t element) {
   if (body.owner == kInSegments) {
     return read_runs(body.base, body.bytes, in, element,
@@ -107,7 +107,10 @@ progress::Outcome Handlers::update_vector(Request& request) {
   return Outcome::done;
 }
 
-// Of all runs, so that the answer is made once (update_handlers.cpp).
+// A stripe at a segment's end has two words: the segment's, and the owner's behind it.
+static_assert(2 * kMostStripesFetched <= AllStripes::kMost);
+
+// All runs at once, so that the answer is made once (update_handlers.cpp).
 progress::Outcome Handlers::fetching_update_vector(Request& request) {
   const auto body = request.body_as<PartsBody>();
   const auto kernel = known_kernel(body.update);
@@ -137,7 +140,7 @@ progress::Outcome Handlers::fetching_update_vector(Request& request) {
   return Outcome::done;
 }
 
-// Run by run in the order of the message: two that overlap see each other.
+// Run by run in the order of the message: runs that overlap take effect one after the other.
 Status Handlers::fetch_lent(const PartsBody& body, const Reduction& kernel, std::span<const VectorRun> runs,
                             const std::byte* operands, Bytes& old_elements) {
   std::size_t done = 0;
@@ -169,7 +172,7 @@ progress::Outcome Handlers::compare_lent(Request& request) {
 
 progress::Outcome Handlers::copies(Request& request) {
   const auto obstacle = lent_.list().obstacle();
-  if (!obstacle) return Outcome::retry;  // a rank of this node has not come so far
+  if (!obstacle) return Outcome::retry;  // a rank of this node has not tried yet
   const std::uint64_t answer = *obstacle;
   request.answer(base::bytes_of(answer), {});
   return Outcome::done;

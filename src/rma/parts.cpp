@@ -4,8 +4,8 @@
 //                     owner's node makes them
 //   updates of parts  own node: under stripes, part by part │ elsewhere: messages of operands and runs
 //
-// What is lent on the own node is looked up before anything is touched; elsewhere the server does it, and a fence
-// answers for a refused write.
+// All ranges that are lent are looked up before any byte is touched: on the own node here, elsewhere by the server, and
+// then the next fence answers for a refused write.
 // Cost: own node: 1 µs and 0.4 µs a further run for a copy, two copies for each update of a stripe. Other node:
 // ⌈bytes/chunk⌉ messages; where old elements come back, no message covers more than kMostStripesFetched stripes.
 // SPDX-License-Identifier: Apache-2.0
@@ -50,10 +50,6 @@ Status visit_rows(const std::array<const Strided*, kSides>& shapes, std::size_t 
   return status;
 }
 
-bool have_equal_counts(const Strided& one, const Strided& other) {
-  return one.levels == other.levels && std::equal(one.count, one.count + one.levels + 1, other.count);
-}
-
 Status check_shapes(const Strided& remote, const Strided* other) {
   GRAPNEL_TRY(validate(remote));
   if (other == nullptr) return {};
@@ -69,7 +65,7 @@ Part copy_part(OperationKind kind, void* local, void* remote, std::size_t bytes)
 
 Result<PartsTransfer> copy_of(OperationKind kind, Rank target) {
   if (kind != OperationKind::put && kind != OperationKind::get) {
-    return mistake("lent memory: it takes put, get and updates; an update with Operation::sum is an accumulate");
+    return mistake("lent memory has no accumulate; use an update with Operation::sum");
   }
   PartsTransfer all;
   all.kind = kind;
@@ -152,11 +148,11 @@ Result<PartsTransfer> Rma::parts_of(const StridedUpdate& what) const {
   GRAPNEL_TRY(check_shapes(*what.remote_shape, fetches ? what.old_shape : nullptr));
   all.bytes = static_cast<std::size_t>(what.remote_shape->total_bytes());
   if (all.bytes > 0 && static_cast<std::size_t>(what.remote_shape->count[0]) % all.kernel.element_bytes != 0) {
-    return mistake("update: a row of the shape is no whole number of elements");
+    return mistake("update: a row of the shape is not a multiple of the element size");
   }
   if (reads && what.local == nullptr && all.bytes > 0) return mistake("update: no operands were given");
   all.batches = [&what, fetches, reads, most = batch_parts()](const Visit& visit) {
-    // A side that there is not goes along with the remote one.
+    // An absent side walks with the remote shape; its offsets are not used.
     const Strided* const source = reads ? what.local_shape : what.remote_shape;
     const Strided* const old = fetches ? what.old_shape : what.remote_shape;
     return visit_rows<3>({what.remote_shape, source, old}, most, visit, [&](const auto& at, std::size_t bytes) {
@@ -171,7 +167,8 @@ Result<PartsTransfer> Rma::parts_of(const VectorUpdate& what) const {
   GRAPNEL_ASSIGN_OR_RETURN(auto all, update_of(what.operation, what.number, what.fetches, what.target, what.lent));
   const bool reads = what.operation != grapnel::Operation::none;
   for (const Part& part : what.parts) {
-    if (part.bytes % all.kernel.element_bytes != 0) return mistake("update: a part is no whole number of elements");
+    if (part.bytes % all.kernel.element_bytes != 0)
+      return mistake("update: a part is not a multiple of the element size");
     const bool complete = (!reads || part.source != nullptr) && (!what.fetches || part.destination != nullptr);
     if (part.bytes > 0 && !complete) return mistake("update: a part has no operands, or no place for old elements");
     all.bytes += part.bytes;
@@ -182,7 +179,6 @@ Result<PartsTransfer> Rma::parts_of(const VectorUpdate& what) const {
 
 // ---- the place ----
 
-// Found again for the next part where the range holds it, too.
 Status Rma::check_lent(const PartsTransfer& what) const {
   LentMemory::Lookup lookup(lent_, what.target);
   return what.batches([&](std::span<const Part> parts, bool) -> Status {
@@ -285,7 +281,7 @@ Status Rma::copies_work(NodeId node) {
     GRAPNEL_ASSIGN_OR_RETURN(const auto obstacle, remote_->obstacle_to_copies(node));
     return segment::Lent::explain(node, obstacle);
   }
-  GRAPNEL_TRY(waiting_.on_word(lent.come(), [&](std::uint32_t come) { return come >= lent.ranks(); }));
+  GRAPNEL_TRY(waiting_.on_word(lent.tried(), [&](std::uint32_t tried) { return tried >= lent.ranks(); }));
   return segment::Lent::explain(node, *lent.obstacle());
 }
 

@@ -1,5 +1,5 @@
-// A transfer as contiguous parts, whatever shape it came in: what updates of a shape, and all transfers with lent
-// memory, are made of.
+// A transfer as contiguous parts. Updates of strided and vector shapes, and all transfers with lent memory, are carried
+// out as such.
 //
 // Threads: any, each its own.
 // SPDX-License-Identifier: Apache-2.0
@@ -19,8 +19,8 @@
 namespace grapnel::rma {
 
 struct Part {
-  const void* source = nullptr;  ///< of a put; an update's operands; null: it has none
-  void* destination = nullptr;   ///< of a get; where an update's old elements go; null: nowhere
+  const void* source = nullptr;  ///< a put's data, an update's operands; null: none
+  void* destination = nullptr;   ///< for a get's data, for an update's old elements; null: none
   void* remote = nullptr;
   std::size_t bytes = 0;
 };

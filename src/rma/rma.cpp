@@ -12,18 +12,6 @@
 #include "rma/kernels/strided.hpp"
 
 namespace grapnel::rma {
-namespace {
-
-// One by one: a caller's shapes were often written just before, and loads wider than their stores would wait for them.
-bool have_equal_counts(const Strided& one, const Strided& other) {
-  if (one.levels != other.levels) return false;
-  for (int level = 0; level <= one.levels; ++level) {
-    if (one.count[level] != other.count[level]) return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 Rma::Rma(const base::Config& config, launch::Launch& launch, progress::Waiting& waiting,
          segment::SegmentTable& segments, Stripes& stripes, segment::Lent& lent, progress::Client* client,

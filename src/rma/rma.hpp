@@ -94,7 +94,7 @@ class Rma {
   }
 
   // Strided and vector forms; `kind` is the direction. `arithmetic` is for accumulate. `lent`: `remote` is memory that
-  // the target has lent (segment/lent.hpp), of which accumulate knows nothing: an update does the same.
+  // the target has lent (segment/lent.hpp); an accumulate is an invalid argument there, an update does the same.
   struct StridedTransfer {
     OperationKind kind{};
     Arithmetic arithmetic;
@@ -168,8 +168,9 @@ class Rma {
   Result<std::uint64_t> compare(void* remote, std::uint64_t expected, std::uint64_t desired, std::size_t bytes,
                                 Rank target, bool lent = false);
 
-  /// Whether lent memory of that node's ranks is reached: ok, or unavailable with the reason; the same answer in every
-  /// rank. Waits until the node's ranks have started. Cost: a round trip, own node: none. Errors: peer_dead.
+  /// Whether lent memory of that node's ranks can be reached: ok, or unavailable with the reason; the same answer in
+  /// every rank. Waits until the node's ranks have started. Cost: a round trip, own node: none. Errors:
+  /// invalid_argument (no such node), peer_dead.
   Status copies_work(NodeId node);
 
   Status transfer(const ContiguousTransfer& what);
@@ -346,7 +347,7 @@ class Rma {
   Status by_wire(const UpdateTransfer& what, Operation& operation);
   Status by_wire(const PartsTransfer& what, Operation& operation);
 
-  // parts.cpp: what a transfer with lent memory, or an update of a shape, is made of. It lives as long as the transfer.
+  // parts.cpp: the parts of a transfer with lent memory, or of an update of a shape. Valid as long as `what`.
   Result<PartsTransfer> parts_of(const ContiguousTransfer& what) const;
   Result<PartsTransfer> parts_of(const StridedTransfer& what) const;
   Result<PartsTransfer> parts_of(const VectorTransfer& what) const;

@@ -38,8 +38,8 @@ class Stripes {
         rank_mark_(static_cast<std::uint32_t>(index(launch.rank())) + 1),
         server_mark_(rank_mark_ + static_cast<std::uint32_t>(launch.size())) {}
 
-  /// Multiplicative hashing spreads equal strides over the words. `space`: whose address it is, where that is no matter
-  /// of course: kInNode for a segment's, which all ranks of the node have alike.
+  /// Multiplicative hashing spreads equal strides over the words. `space`: kInNode for an address of a segment, which
+  /// is the same in all ranks of the node; else the owner's.
   os::Word& word_of(const void* address, std::uint64_t space = kInNode) {
     const auto stripe = reinterpret_cast<std::uintptr_t>(address) / kStripeBytes + (space << 40);
     return words_[(stripe * 0x9e3779b97f4a7c15ULL) >> 54].word;
@@ -157,8 +157,8 @@ class AllStripes {
   AllStripes(const AllStripes&) = delete;
   AllStripes& operator=(const AllStripes&) = delete;
 
-  /// Some bytes more. False: a stripe is held elsewhere; those that were taken go back with this object. All bytes
-  /// together are less than kMost stripes.
+  /// In addition to what it holds. False: a stripe is held elsewhere; this object's end releases those that it took.
+  /// All bytes together need kMost words at most.
   bool try_hold(const std::byte* begin, std::size_t bytes, std::uint64_t space = Stripes::kInNode) {
     const auto first = reinterpret_cast<std::uintptr_t>(begin) / Stripes::kStripeBytes;
     const auto last = (reinterpret_cast<std::uintptr_t>(begin) + bytes - 1) / Stripes::kStripeBytes;

@@ -17,7 +17,7 @@
 namespace grapnel::rma {
 namespace {
 
-// For the look whether it was lent.
+// For the lookup in what the target has lent.
 PartsTransfer one_part(void* remote, std::size_t bytes, Rank target, bool lent) {
   PartsTransfer what;
   what.kind = OperationKind::update;

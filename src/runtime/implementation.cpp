@@ -214,7 +214,7 @@ std::vector<OperationCount> Runtime::Implementation::operation_counts() const {
   for (const auto& service : services) service->append_counts(rows);
   const std::uint64_t heartbeats = server ? server->heartbeats() : 0;
   rows.push_back({"heartbeat", 0, 0, heartbeats, 0, heartbeats});
-  // All that the rows above stand for, and what no row counts: acknowledgements and answers.
+  // The messages of all rows above, and those that no row counts: acknowledgements and answers.
   rows.push_back({"sent by ranks", 0, 0, 0, 0, client ? client->messages() : 0});
   rows.push_back({"sent by servers", 0, 0, 0, 0, server ? server->messages() : 0});
   return rows;

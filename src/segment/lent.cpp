@@ -43,17 +43,17 @@ Lent::Lent(launch::Launch& launch, os::Host& host, SegmentTable& segments)
   mine.pid.store(me.pid, std::memory_order_relaxed);
   mine.pid_namespace.store(me.pid_namespace, std::memory_order_relaxed);
   mine.probe.store(reinterpret_cast<std::uint64_t>(probes_.data()), std::memory_order_relaxed);
-  mine.is_there.store(1);  // seq_cst: of two ranks the later one sees the earlier one
+  mine.has_started.store(1);  // seq_cst: of two ranks the later one sees the earlier one
   try_neighbours();
-  node_.come.fetch_add(1, std::memory_order_release);  // pairs with `obstacle`
-  host_.wake(node_.come);
+  node_.tried.fetch_add(1, std::memory_order_release);  // pairs with `obstacle`
+  host_.wake(node_.tried);
 }
 
 // ---- the right to copy ----
 
 void Lent::try_neighbours() {
   for (std::size_t place = 0; place < heads_.size(); ++place) {
-    if (heads_[place].is_there.load() == 0) continue;
+    if (heads_[place].has_started.load() == 0) continue;
     std::uint32_t none = 0;
     const std::uint32_t found = try_copies(heads_[place]);
     if (found != 0) node_.obstacle.compare_exchange_strong(none, found, std::memory_order_relaxed);
@@ -73,7 +73,7 @@ std::uint32_t Lent::try_copies(const Head& neighbour) {
 }
 
 std::optional<std::uint32_t> Lent::obstacle() const {
-  if (node_.come.load(std::memory_order_acquire) < heads_.size()) return {};
+  if (node_.tried.load(std::memory_order_acquire) < heads_.size()) return {};
   return node_.obstacle.load(std::memory_order_relaxed);
 }
 
@@ -82,7 +82,7 @@ Status Lent::explain(NodeId node, std::uint32_t obstacle) {
   if (obstacle == kOtherNamespace) {
     return Status(
         Code::unavailable,
-        fmt::format("the ranks of node {} lie in different pid namespaces, so that the kernel copies no memory "
+        fmt::format("the ranks of node {} are in different pid namespaces, so that the kernel copies no memory "
                     "between them; start them in one",
                     index(node)));
   }
@@ -104,7 +104,7 @@ os::ProcessName Lent::process_of(const Head& head) const {
   return {head.pid.load(std::memory_order_relaxed), head.pid_namespace.load(std::memory_order_relaxed)};
 }
 
-// Acquire: what it reads of a newer list shows it the newer version, too.
+// Acquire: a reader that reads an entry of a newer list sees the newer version, too.
 const Lent::Entry* Lent::last_not_behind(const Entry* entries, std::uint64_t count, std::uintptr_t address) {
   std::uint64_t first = 0, behind = count;
   while (first < behind) {
@@ -121,12 +121,12 @@ const Lent::Entry* Lent::last_not_behind(const Entry* entries, std::uint64_t cou
 Lent::Range Lent::find(Rank owner, std::uintptr_t address) const {
   const Head* const head = head_of(owner);
   if (head == nullptr) return {};
-  for (;;) {  // each turn the owner has published another list
+  for (;;) {  // repeats only where the owner has published another list
     const std::uint64_t version = head->version.load(std::memory_order_acquire);
     const List& list = head->lists[version % 2];
     const auto* const entries = reinterpret_cast<const Entry*>(list.address.load(std::memory_order_acquire));
     const std::uint64_t count = list.count.load(std::memory_order_acquire);
-    // Before anything is read by them: the two must be of one list.
+    // Before an entry is read: address and count must be of one list.
     if (head->version.load(std::memory_order_acquire) != version) continue;
     Range found;
     if (const Entry* const entry = last_not_behind(entries, count, address)) {
@@ -202,8 +202,11 @@ Status Lent::take_back(const void* address, std::size_t bytes) {
   if (--found->second > 0) return {};
   lent_.erase(found);
   // What is left of the united range that held it.
-  const auto of = std::prev(std::upper_bound(united_.begin(), united_.end(), begin,
-                                             [](std::uintptr_t at, const Range& one) { return at < one.begin; }));
+  const auto behind = std::upper_bound(united_.begin(), united_.end(), begin,
+                                       [](std::uintptr_t at, const Range& one) { return at < one.begin; });
+  GRAPNEL_ASSERT(behind != united_.begin() && std::prev(behind)->holds(begin, bytes),
+                 "no united range holds {} lent bytes at {}", bytes, address);
+  const auto of = std::prev(behind);
   std::vector<Range> left;
   append_united(lent_.lower_bound({of->begin, 0}), lent_.lower_bound({of->end, 0}), left);
   const auto place = united_.erase(of);
@@ -217,7 +220,7 @@ void Lent::publish() {
   Head& mine = heads_[my_place_];
   const std::uint64_t next = mine.version.load(std::memory_order_relaxed) + 1;
   Entry* const entries = memory_ + next % 2 * capacity_;
-  // Release, all: a reader that meets one of them sees the version that was published before this one.
+  // Release, all: a reader that reads one of them sees the version that was published before this one.
   for (std::size_t i = 0; i < united_.size(); ++i) {
     entries[i].begin.store(united_[i].begin, std::memory_order_release);
     entries[i].end.store(united_[i].end, std::memory_order_release);

@@ -1,4 +1,4 @@
-// Lent memory: ranges of a rank's own memory that lie in no segment, and that others of its job may reach.
+// Lent memory: ranges of a rank's own memory that lie in no segment, and that other ranks of the job may reach.
 //
 // The owner keeps a list of its ranges, sorted, in segment memory of its own, where every rank of the node and its
 // server read it. No other process maps the memory itself: it is reached by the kernel's process copies
@@ -8,7 +8,7 @@
 //   version v                         list v mod 2 is valid
 //
 // The owner writes the list that is not valid and then raises the version. A reader looks up in the valid list and
-// looks at the version again: where it has changed, it looks up again. So a stopped owner keeps none waiting.
+// reads the version again; where it has changed, the reader repeats the lookup. So no reader waits for a stopped owner.
 //
 // Invariants:
 //  1. A list holds the union of what its owner has lent: sorted, disjoint, none of them empty.
@@ -42,17 +42,17 @@ class Lent {
  public:
   static std::size_t node_memory_bytes(const launch::NodeMap& nodes, NodeId node);
 
-  /// Collective in the order of carving. Asks the kernel for the right to copy, and tries it with each rank of the node
-  /// that has come so far, and with itself: so every pair is tried once.
+  /// Collective in the order of carving. Lets the node's other ranks copy from and to this one, and tries a copy with
+  /// each of them that has started already, and with itself: so every pair is tried once.
   Lent(launch::Launch& launch, os::Host& host, SegmentTable& segments);
   Lent(const Lent&) = delete;
   Lent& operator=(const Lent&) = delete;
 
-  /// From now on others reach [begin, begin+bytes) of this rank. May overlap what is lent already; nothing happens
-  /// where `bytes` is 0. Errors: invalid_argument (it wraps around), no_memory (for the list). Cost: a list's copy.
+  /// From now on other ranks reach [begin, begin+bytes) of this one. May overlap what is lent already; 0 bytes are not
+  /// lent. Errors: invalid_argument (the range wraps around), no_memory (for the list). Cost: a list's copy.
   Status lend(const void* begin, std::size_t bytes);
-  /// Undoes one `lend` of the same range. The caller has seen to it that others are done with it; what comes later is
-  /// refused. Errors: invalid_argument (not lent).
+  /// Undoes one `lend` of the same range, after all accesses to it are complete; later ones are refused. Errors:
+  /// invalid_argument (not lent).
   Status take_back(const void* begin, std::size_t bytes);
 
   struct Range {
@@ -69,10 +69,10 @@ class Lent {
   Status write(Rank owner, std::span<const os::CopyRun> runs) const;
   Status read(Rank owner, std::span<const os::CopyRun> runs) const;
 
-  /// Why process copies do not work among this node's ranks; 0: they do. Nothing until all have come: `come` then is
+  /// Why process copies do not work among this node's ranks; 0: they do. Nothing until all have tried: `tried` then is
   /// `ranks`. The same in all ranks of the node.
   std::optional<std::uint32_t> obstacle() const;
-  os::Word& come() { return node_.come; }
+  os::Word& tried() { return node_.tried; }
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(heads_.size()); }
   /// An obstacle in words, with a remedy.
   static Status explain(NodeId node, std::uint32_t obstacle);
@@ -86,14 +86,14 @@ class Lent {
     std::array<List, 2> lists;
     std::atomic<std::int64_t> pid;
     std::atomic<std::uint64_t> pid_namespace;
-    std::atomic<std::uint64_t> probe;  ///< its address; of a word for each rank of the node
-    os::Word is_there;
+    std::atomic<std::uint64_t> probe;  ///< address of a word for each rank of the node, in this one's own memory
+    os::Word has_started;
   };
   struct alignas(64) Node {
-    os::Word come;      ///< ranks that have tried
-    os::Word obstacle;  ///< the first
+    os::Word tried;     ///< ranks that have tried
+    os::Word obstacle;  ///< the first that one of them met; 0: none
   };
-  /// In a list; only complete where the version has not changed.
+  /// In a list. A reader may use one only after it found the version unchanged.
   struct Entry {
     std::atomic<std::uint64_t> begin, end;
   };
@@ -114,7 +114,7 @@ class Lent {
   const std::size_t my_place_;
   Node& node_;
   std::span<Head> heads_;              ///< by place
-  std::vector<std::uint64_t> probes_;  ///< by place of who tries: written by it
+  std::vector<std::uint64_t> probes_;  ///< by place of the rank that tries, which writes it
   // The owner's.
   const launch::Group alone_;
   std::map<std::pair<std::uintptr_t, std::uintptr_t>, std::size_t> lent_;  ///< begin and end: how often

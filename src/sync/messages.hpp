@@ -14,7 +14,7 @@ struct NotifyBody {
   std::int32_t target = 0;
 };
 
-/// Its handler's number comes from the service array.
+/// Its handler's number is given out by the service array.
 struct SignalBody {
   std::uint64_t word = 0;  ///< its address at the target
   std::uint64_t amount = 0;

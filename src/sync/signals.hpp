@@ -4,8 +4,8 @@
 //
 // `add` is one atomic addition, which shows the adder whether a thread sleeps: only then it makes a system call. On the
 // node the caller adds itself. Elsewhere the target node's server does, by one message: it executes an origin's
-// messages in the order sent, and native puts were flushed before. So what the origin wrote to the target before, by
-// whichever way, is there once the count is seen.
+// messages in the order sent, and native puts were flushed before. So all that the origin wrote to the target before,
+// natively or by messages, is there once the count is seen.
 //
 // Counts are cumulative and compared by difference, so that wrap-around does no harm: two counts that are compared
 // differ by less than 2^30.
@@ -44,10 +44,10 @@ class Signals final : public core::Service {
   /// Cost: an atomic addition; elsewhere one message. Errors: invalid_argument, peer_dead.
   Status add(void* word, std::uint32_t amount, Rank target);
 
-  /// Waits until the count of a word of this node has come to `count` (of 31 bits), and sees what was written before
+  /// Waits until the count of a word of this node has reached `count` (of 31 bits), and sees what was written before
   /// the additions. Errors: invalid_argument, peer_dead.
   Status wait(void* word, std::uint32_t count);
-  /// Whether it has come so far. Errors: those of `wait`.
+  /// Whether it has reached `count`. Errors: those of `wait`.
   Result<bool> test(void* word, std::uint32_t count);
   /// The count of a word of this node, of 31 bits.
   static std::uint32_t count_of(const void* word);

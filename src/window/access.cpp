@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.hpp"
 #include "window/internal/services.hpp"
 #include "window/internal/state_lock.hpp"
 #include "window/planted.hpp"
@@ -54,6 +55,8 @@ Outcome Window::get_access(int place) {
         break;
       }
     }
+    GRAPNEL_ASSERT(options_.many_threads || planted(Bug::used_before_granted),
+                   "a wait for another thread at target {} of a window that one thread uses", place);
     GRAPNEL_WINDOW_TRY(wait_for_change(seen));
   }
   Outcome got = wait_for_access(place, before);
@@ -65,7 +68,12 @@ Outcome Window::wait_for_access(int place, Access before) {
   if (planted(Bug::used_before_granted) && before == Access::asked) return {};
   if (before == Access::none) return take_shared(place);
   if (before == Access::awaits_post) return wait_for_post(place);
+  GRAPNEL_ASSERT(before == Access::asked, "access {} of target {}", static_cast<int>(before), place);
   const AskedLock asked = services_.asked.take(*this, place);
+  if (asked.acquisition == nullptr) {  // an earlier wait for it has failed
+    GRAPNEL_WINDOW_TRY(services_.waiting.health());
+    return Status(Code::unavailable, fmt::format("the lock of target {} was not granted", place));
+  }
   return locks_->finish(*asked.acquisition, nullptr);
 }
 
@@ -89,6 +97,8 @@ Outcome Window::take_shared(int place) {
   GRAPNEL_WINDOW_TRY(settle_asked());
   GRAPNEL_WINDOW_TRY(locks_->acquire(0, part(place).rank, {.shared = true}, nullptr));
   const StateLock lock(*this);
+  GRAPNEL_ASSERT(held_.size() == static_cast<std::size_t>(place) || planted(Bug::used_before_granted),
+                 "{} locks are held below target {}", held_.size(), place);
   target(place).holds_lock = target(place).is_shared = true;
   held_.push_back(place);
   return {};
@@ -96,7 +106,7 @@ Outcome Window::take_shared(int place) {
 
 // Takes the lock, where that needs no message, or a place in its queue.
 Outcome Window::ask(int place, bool shared) {
-  // First of all: a lock that is had at once counts as well.
+  // First of all: a lock that is granted at once counts as well.
   GRAPNEL_WINDOW_TRY(settle_asked());
   const Rank home = part(place).rank;
   if (locks_->acquire_at_once(0, home, shared)) {
@@ -105,6 +115,9 @@ Outcome Window::ask(int place, bool shared) {
   }
   auto started = locks_->start(0, home, {.shared = shared});
   if (!started) return started.status();
+  GRAPNEL_ASSERT(planted(Bug::two_places) || planted(Bug::used_before_granted) ||
+                     services_.asked.of_this_thread().window == nullptr,
+                 "target {}: this thread has another place in a queue", place);
   services_.asked.add({this, place, *std::move(started)});
   set_access(place, Access::asked);
   const bool loads_and_stores = place == my_place_ || flavor_ == Flavor::shared;
@@ -136,6 +149,9 @@ Outcome Window::lock(int place, bool shared, bool nocheck) {
 Outcome Window::release(int place) {
   const Target was = target(place);
   if (!was.holds_lock) return {};
+  GRAPNEL_ASSERT(planted(Bug::used_before_granted) ||
+                     (was.access == Access::granted && (was.is_shared || locks_->is_held(0, part(place).rank))),
+                 "the lock of target {}, with access {}, is not held", place, static_cast<int>(was.access));
   return was.is_shared ? locks_->release(0, part(place).rank, true, {}) : locks_->release(0, part(place).rank);
 }
 
@@ -178,12 +194,10 @@ Outcome Window::unlock_all() {
   for (const int place : held_) {
     Outcome released = release(place);
     if (first.ok()) first = std::move(released);
-    set_access(place, Access::none);
-    target(place) = {};
   }
-  held_.clear();
   const StateLock lock(*this);
-  for (const int place : std::exchange(used_, {})) target(place).is_used = false;
+  forget_all_used();
+  for (const int place : std::exchange(held_, {})) target(place) = {};
   return first;
 }
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/check.hpp"
 #include "window/internal/launch.hpp"
 #include "window/internal/services.hpp"
 #include "window/internal/state_lock.hpp"
@@ -76,8 +77,9 @@ Outcome Window::check_update(const Update& what) const {
   const auto number = what.place.layout->number();
   const std::size_t elements = elements_of(*what.place.layout, what.place.count);
   const auto fits = [&](const Side& side) {
-    return side.count >= 0 && side.layout != nullptr && side.layout->number() == number &&
-           elements_of(*side.layout, side.count) == elements;
+    std::size_t found = 0;
+    return side.layout != nullptr && side.layout->number() == number &&
+           !__builtin_mul_overflow(side.layout->elements(), side.count, &found) && found == elements;
   };
   if (elements == 0) return {};
   if (!number) return Outcome(Fault::type, fmt::format("{}: the target's elements are not of one type", what.call));
@@ -122,6 +124,7 @@ Status Window::update_parts(const Update& what, const Aim& aim, Handle* handle) 
   std::vector<rma::Part> parts;
   for (Cursor to(*what.place.layout, what.place.count, Walk::elements); !to.at_end();) {
     const std::size_t bytes = result.most(origin.most(to.run().bytes));
+    GRAPNEL_ASSERT(bytes != 0 && bytes % what.place.layout->element_bytes() == 0, "a part of {} bytes", bytes);
     parts.push_back({origin.address(), result.address(), aim.at + to.run().offset, bytes});
     origin.advance(bytes);
     result.advance(bytes);

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <utility>
 
+#include "base/check.hpp"
 #include "window/internal/services.hpp"
 #include "window/internal/state_lock.hpp"
 #include "window/planted.hpp"
@@ -26,7 +27,14 @@ void Window::note_used(int place) {
 // Under the window's mutex.
 void Window::forget_used(int place) {
   if (!std::exchange(target(place).is_used, false)) return;
-  used_.erase(std::find(used_.begin(), used_.end(), place));
+  const auto found = std::find(used_.begin(), used_.end(), place);
+  GRAPNEL_ASSERT(found != used_.end(), "target {} is not among the {} used ones", place, used_.size());
+  used_.erase(found);
+}
+
+// Under the window's mutex.
+void Window::forget_all_used() {
+  for (const int place : std::exchange(used_, {})) target(place).is_used = false;
 }
 
 std::vector<int> Window::used() {

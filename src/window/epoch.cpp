@@ -48,6 +48,7 @@ Outcome EpochState::passive(const char* call) const {
 Outcome EpochState::fence(const FenceAssertions& assertions) {
   if (exposed_) return refuse("fence", "call wait first");
   if (epoch_ != Epoch::none && epoch_ != Epoch::fence) return refuse("fence", "end that epoch first");
+  GRAPNEL_ASSERT(has_no_targets(), "fence: {} locked targets, {} in the group of start", locked_, in_group_.size());
   epoch_ = assertions.no_succeed ? Epoch::none : Epoch::fence;
   fence_used_ = false;
   return {};
@@ -55,6 +56,7 @@ Outcome EpochState::fence(const FenceAssertions& assertions) {
 
 Outcome EpochState::start(std::span<const int> places) {
   if (!is_free()) return refuse("start", "end that epoch first");
+  GRAPNEL_ASSERT(has_no_targets(), "start: {} locked targets, {} in the group of start", locked_, in_group_.size());
   epoch_ = Epoch::start;
   in_group_.assign(places.begin(), places.end());
   for (const int place : places) targets_[at(place)] = Target::in_group;
@@ -91,6 +93,8 @@ Outcome EpochState::lock(int target, bool shared) {
     return Outcome(Fault::synchronization, fmt::format("lock: target {} is locked by this rank already", target));
   }
   if (!is_free() && epoch_ != Epoch::lock) return refuse("lock", "end that epoch first");
+  GRAPNEL_ASSERT((epoch_ == Epoch::lock) == (locked_ > 0), "{} with {} locked targets", to_string(epoch_), locked_);
+  GRAPNEL_ASSERT(!is_target(target), "target {} of an epoch that has ended", target);
   epoch_ = Epoch::lock;
   targets_[at(target)] = shared ? Target::shared : Target::exclusive;
   ++locked_;
@@ -100,7 +104,7 @@ Outcome EpochState::lock(int target, bool shared) {
 Outcome EpochState::unlock(int target) {
   if (epoch_ == Epoch::lock && !is_locked(target)) return refuse_operation("unlock", target);
   if (epoch_ != Epoch::lock) return refuse("unlock", "call lock first");
-  GRAPNEL_ASSERT(locked_ > 0, "{} targets are locked", locked_);
+  GRAPNEL_ASSERT(locked_ > 0 && locked_ <= targets_.size(), "{} of {} targets are locked", locked_, targets_.size());
   targets_[at(target)] = Target::none;
   if (--locked_ == 0) epoch_ = Epoch::none;
   return {};
@@ -108,6 +112,7 @@ Outcome EpochState::unlock(int target) {
 
 Outcome EpochState::lock_all() {
   if (!is_free()) return refuse("lock_all", "end that epoch first");
+  GRAPNEL_ASSERT(has_no_targets(), "lock_all: {} locked targets, {} in the group of start", locked_, in_group_.size());
   epoch_ = Epoch::lock_all;
   return {};
 }

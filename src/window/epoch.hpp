@@ -79,7 +79,6 @@ class EpochState {
   bool is_fence_used() const { return epoch_ == Epoch::fence && fence_used_; }
   bool is_locked(int target) const { return epoch_ == Epoch::lock && is_target(target); }
   bool is_shared(int target) const { return targets_[at(target)] == Target::shared; }
-  std::size_t members() const { return targets_.size(); }
 
  private:
   enum class Target : std::uint8_t { none, in_group, exclusive, shared };
@@ -89,6 +88,7 @@ class EpochState {
   bool allows(int target) const { return is_target(target) || epoch_ == Epoch::fence || epoch_ == Epoch::lock_all; }
   /// No access epoch that a start or a lock would break off.
   bool is_free() const { return epoch_ == Epoch::none || (epoch_ == Epoch::fence && !fence_used_); }
+  bool has_no_targets() const { return locked_ == 0 && in_group_.empty(); }
   Outcome refuse(const char* call, const char* remedy) const;
   Outcome refuse_operation(const char* call, int target) const;
 

@@ -10,6 +10,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
+#include "base/check.hpp"
 #include "window/internal/control.hpp"
 #include "window/internal/services.hpp"
 #include "window/internal/state_lock.hpp"
@@ -22,7 +23,9 @@ constexpr std::uint32_t kCountMask = (std::uint32_t{1} << 31) - 1;
 
 }  // namespace
 
-// The group's barrier completes the writes at their targets; what else meets instead of it does not.
+Status Window::meet() { return options_.meet ? options_.meet() : services_.barriers.run(*group_); }
+
+// The group's barrier completes the writes at their targets; `Options::meet` does not.
 Outcome Window::fence(const FenceAssertions& assertions) {
   {
     const StateLock lock(*this);
@@ -31,9 +34,9 @@ Outcome Window::fence(const FenceAssertions& assertions) {
   }
   const bool by_barrier = !options_.meet;
   Outcome completed = assertions.no_precede ? Outcome() : complete_all(!by_barrier);
-  Outcome met = by_barrier ? services_.barriers.run(*group_) : options_.meet();
+  Outcome met = meet();
   const StateLock lock(*this);
-  for (const int place : std::exchange(used_, {})) target(place).is_used = false;
+  forget_all_used();
   return completed.ok() ? std::move(met) : std::move(completed);
 }
 
@@ -71,6 +74,8 @@ Outcome Window::start(std::span<const int> places, bool nocheck) {
 }
 
 Status Window::wait_for_post(int place) {
+  GRAPNEL_ASSERT(posts_expected_.size() == targets_.size(), "{} counts of posts for {} targets", posts_expected_.size(),
+                 targets_.size());
   std::byte* const mine = controls_[static_cast<std::size_t>(my_place_)];
   return services_.signals.wait(posted_word(mine, place),
                                 posts_expected_[static_cast<std::size_t>(place)] & kCountMask);
@@ -92,10 +97,8 @@ Outcome Window::complete() {
     if (first.ok()) first = std::move(added);
   }
   const StateLock lock(*this);
-  for (const int place : places) {
-    forget_used(place);
-    target(place) = {};
-  }
+  forget_all_used();
+  for (const int place : places) target(place) = {};
   return first;
 }
 

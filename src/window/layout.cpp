@@ -71,6 +71,7 @@ LayoutPointer Layout::run(std::optional<NumberType> number, std::size_t elements
   made->element_bytes_ = form.bytes;
   made->bytes_ = elements * (form.first + form.second);
   made->set_bounds(0, to_signed(elements * form.bytes));
+  made->find_whole();
   return made;
 }
 
@@ -111,7 +112,7 @@ LayoutPointer Layout::repeat(const LayoutPointer& child, std::int64_t count, std
   return made;
 }
 
-/// The same runs, as far as a look at the two alone says.
+/// Whether both are the same run. False also for equal trees that were made apart: it does not walk them.
 bool Layout::are_alike(const Layout& a, const Layout& b) {
   if (&a == &b) return true;
   return a.kind_ == Kind::run && b.kind_ == Kind::run && a.number_ == b.number_ && a.elements_ == b.elements_;
@@ -160,6 +161,18 @@ void Layout::add_up(const std::vector<Part>& parts) {
   if (!number_) elements_ = bytes_;
 }
 
+/// Of a run, or a sequence of one part; every other tree is more runs than one.
+void Layout::find_whole() {
+  for (const Walk walk : {Walk::data, Walk::elements}) {
+    Run& whole = whole_[static_cast<std::size_t>(walk)];
+    if (kind_ == Kind::run) {
+      if (steps(walk) == 1) whole = run_of(0, walk);
+    } else if (const auto one = parts_->front().layout->contiguous(1, walk); one && parts_->size() == 1) {
+      whole = {parts_->front().offset + one->offset, one->bytes};
+    }
+  }
+}
+
 LayoutPointer Layout::sequence(std::vector<Part> parts) {
   std::erase_if(parts, [](const Part& part) { return part.layout->bytes_ == 0; });
   if (parts.empty()) return empty();
@@ -170,6 +183,7 @@ LayoutPointer Layout::sequence(std::vector<Part> parts) {
   made->kind_ = Kind::sequence;
   made->add_up(parts);
   made->parts_ = std::make_shared<const std::vector<Part>>(std::move(parts));
+  made->find_whole();
   return made;
 }
 
@@ -205,21 +219,6 @@ const Layout& Layout::child_of(std::int64_t step) const {
   return *(*parts_)[kind_ == Kind::repeat ? 0 : static_cast<std::size_t>(step)].layout;
 }
 
-std::optional<Run> Layout::contiguous(std::int64_t count, Walk walk) const {
-  if (count <= 0 || bytes_ == 0) return std::nullopt;
-  const Layout* node = this;
-  std::int64_t offset = 0;
-  while (node->kind_ == Kind::sequence && node->parts_->size() == 1) {
-    offset += node->parts_->front().offset;
-    node = node->parts_->front().layout.get();
-  }
-  if (node->kind_ != Kind::run || node->steps(walk) != 1) return std::nullopt;
-  const Run one = node->run_of(0, walk);
-  if (count == 1) return Run{offset, one.bytes};
-  if (to_signed(one.bytes) != extent_) return std::nullopt;
-  return Run{offset, one.bytes * static_cast<std::size_t>(count)};
-}
-
 /// From the outermost level inwards, to be turned round by `as_strided`; count[0] last of all.
 bool Layout::add_levels(StridedRun& found, Walk walk) const {
   Strided& shape = found.shape;
@@ -252,6 +251,7 @@ std::optional<StridedRun> Layout::as_strided(std::int64_t count, Walk walk) cons
     found.shape.stride[0] = extent_;
   }
   if (!add_levels(found, walk)) return std::nullopt;
+  GRAPNEL_ASSERT(found.shape.levels <= Strided::kMaxLevels, "{} levels", found.shape.levels);
   std::reverse(found.shape.count, found.shape.count + found.shape.levels + 1);
   std::reverse(found.shape.stride, found.shape.stride + found.shape.levels);
   return found;
@@ -269,6 +269,7 @@ Cursor::Cursor(const Layout& layout, std::int64_t count, Walk walk)
 }
 
 void Cursor::advance(std::size_t bytes) {
+  GRAPNEL_ASSERT(bytes <= run_.bytes, "{} bytes of a run of {}", bytes, run_.bytes);
   run_.offset += to_signed(bytes);
   run_.bytes -= bytes;
   if (run_.bytes == 0) read_ahead();

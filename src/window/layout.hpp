@@ -85,7 +85,12 @@ class Layout {
   std::size_t walked_bytes(Walk walk) const { return walk == Walk::data ? bytes_ : elements_ * element_bytes_; }
 
   /// The one run that `count` copies are. None where they are more, or hold no data.
-  std::optional<Run> contiguous(std::int64_t count, Walk walk = Walk::data) const;
+  std::optional<Run> contiguous(std::int64_t count, Walk walk = Walk::data) const {
+    const Run& one = whole_[static_cast<std::size_t>(walk)];
+    if (count <= 0 || one.bytes == 0) return std::nullopt;
+    if (count != 1 && static_cast<std::int64_t>(one.bytes) != extent_) return std::nullopt;
+    return Run{one.offset, one.bytes * static_cast<std::size_t>(count)};
+  }
   /// `count` copies as a shape. None where the tree branches, is deeper than Strided::kMaxLevels, or holds no data.
   std::optional<StridedRun> as_strided(std::int64_t count, Walk walk = Walk::data) const;
 
@@ -101,6 +106,7 @@ class Layout {
   static void join_regular(std::vector<Part>& parts);
   void set_bounds(std::int64_t lower, std::int64_t upper);
   void add_up(const std::vector<Part>& parts);
+  void find_whole();
   bool has_gaps() const;                ///< a run of elements whose data is not in one piece
   std::int64_t steps(Walk walk) const;  ///< of a cursor in this node
   Run run_of(std::int64_t step, Walk walk) const;
@@ -112,6 +118,7 @@ class Layout {
   std::optional<NumberType> number_;
   std::size_t bytes_ = 0, elements_ = 0, element_bytes_ = 1;
   std::int64_t extent_ = 0, lower_ = 0, upper_ = 0;
+  Run whole_[2];  ///< by Walk: one copy as one run; no bytes where it is none
   std::size_t depth_ = 1;
   std::int64_t count_ = 0, stride_ = 0;             ///< of a repeat
   std::shared_ptr<const std::vector<Part>> parts_;  ///< of a sequence; the one child of a repeat
@@ -119,8 +126,7 @@ class Layout {
 
 /// Walks `count` copies in data order; runs that touch are one.
 ///
-///   for (Cursor cursor(layout, count); !cursor.at_end(); cursor.advance(n)) { … cursor.run() … n ≤ cursor.run().bytes
-/// … }
+///   for (Cursor cursor(layout, count); !cursor.at_end(); cursor.advance(n)) { … cursor.run(), 0 < n ≤ its bytes … }
 ///
 /// The layout must outlive it.
 class Cursor {

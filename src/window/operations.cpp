@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/check.hpp"
 #include "window/internal/launch.hpp"
 #include "window/internal/services.hpp"
 #include "window/internal/state_lock.hpp"
@@ -16,25 +17,19 @@ namespace {
 // Pieces that one transfer names: 96 KiB of them.
 constexpr std::size_t kMostPieces = 4096;
 
-Outcome bad_count(const char* call, std::int64_t count) {
-  return Outcome(Fault::count, fmt::format("{}: the count is {}; it takes 0 and more", call, count));
-}
-
-bool are_too_many(const Layout& layout, std::int64_t count) {
-  const auto most = static_cast<std::size_t>(INT64_MAX);
-  return count > 0 && layout.bytes() > most / static_cast<std::size_t>(count);
-}
-
-Outcome check_copies(const char* call, const Layout* layout, std::int64_t count) {
-  if (count < 0) return bad_count(call, count);
+/// `bytes`: of data in `count` copies.
+Outcome check_copies(const char* call, const Layout* layout, std::int64_t count, std::size_t& bytes) {
+  if (count < 0) {
+    return Outcome(Fault::count, fmt::format("{}: the count is {}; it takes 0 and more", call, count));
+  }
   if (layout == nullptr) return Outcome(Fault::type, fmt::format("{}: no layout was given", call));
-  if (!are_too_many(*layout, count)) return {};
-  return Outcome(Fault::count,
-                 fmt::format("{}: {} copies of {} bytes do not fit into any memory", call, count, layout->bytes()));
-}
-
-std::size_t data_bytes(const Layout& layout, std::int64_t count) {
-  return layout.bytes() * static_cast<std::size_t>(count);
+  std::int64_t found = 0;
+  if (__builtin_mul_overflow(layout->bytes(), count, &found)) {
+    return Outcome(Fault::count,
+                   fmt::format("{}: {} copies of {} bytes exceed the address space", call, count, layout->bytes()));
+  }
+  bytes = static_cast<std::size_t>(found);
+  return {};
 }
 
 /// A row as a shape of the other side's counts.
@@ -81,7 +76,7 @@ Outcome Window::aim_bytes(const char* call, int target, std::int64_t displacemen
   found.is_near = part.is_near;
   found.is_lent = part.is_lent;
   if (low == high) return {};
-  if (flavor_ == Flavor::dynamic) {  // the target's node knows what is attached
+  if (flavor_ == Flavor::dynamic) {  // the target's node checks what is attached
     found.at = reinterpret_cast<std::byte*>(displacement);
     return {};
   }
@@ -99,13 +94,16 @@ Outcome Window::aim_bytes(const char* call, int target, std::int64_t displacemen
 }
 
 Outcome Window::aim(const char* call, int target, const Place& place, Aim& found) const {
-  GRAPNEL_WINDOW_TRY(check_copies(call, place.layout, place.count));
-  found.bytes = data_bytes(*place.layout, place.count);
-  std::int64_t last = 0;
-  if (place.count > 1 && __builtin_mul_overflow(place.count - 1, place.layout->extent(), &last)) {
-    return bad_count(call, place.count);
+  GRAPNEL_WINDOW_TRY(check_copies(call, place.layout, place.count, found.bytes));
+  const Layout& layout = *place.layout;
+  std::int64_t last = 0, edge = 0;
+  if (place.count > 1 && (__builtin_mul_overflow(place.count - 1, layout.extent(), &last) ||
+                          __builtin_add_overflow(last, last < 0 ? layout.lower() : layout.upper(), &edge))) {
+    return Outcome(Fault::count,
+                   fmt::format("{}: {} copies with {} bytes from one to the next exceed the address space", call,
+                               place.count, layout.extent()));
   }
-  const Extent touched = place.layout->bounds(place.count);
+  const Extent touched = layout.bounds(place.count);
   return aim_bytes(call, target, place.displacement, touched.low, touched.high, found);
 }
 
@@ -163,17 +161,19 @@ Status Window::start_move(rma::OperationKind kind, const Side& origin, const Pla
     GRAPNEL_TRY(services_.rma.start(rma::Rma::VectorTransfer{kind, {}, pieces, aim.rank, aim.is_lent}, handle));
     pieces.clear();
   }
+  GRAPNEL_ASSERT(from.at_end() && to.at_end(), "one side of {} bytes has more data than the other one", aim.bytes);
   return {};
 }
 
 Outcome Window::move(rma::OperationKind kind, const Side& origin, int target, const Place& place, Pending* pending) {
   const char* const call = rma::to_string(kind);
-  GRAPNEL_WINDOW_TRY(check_copies(call, origin.layout, origin.count));
+  std::size_t origin_bytes = 0;
+  GRAPNEL_WINDOW_TRY(check_copies(call, origin.layout, origin.count, origin_bytes));
   Aim aim;
   GRAPNEL_WINDOW_TRY(this->aim(call, target, place, aim));
-  if (data_bytes(*origin.layout, origin.count) != aim.bytes) {
-    return Outcome(Fault::type, fmt::format("{}: the origin has {} bytes, the target {}", call,
-                                            data_bytes(*origin.layout, origin.count), aim.bytes));
+  if (origin_bytes != aim.bytes) {
+    return Outcome(Fault::type,
+                   fmt::format("{}: the origin has {} bytes, the target {}", call, origin_bytes, aim.bytes));
   }
   GRAPNEL_WINDOW_TRY(enter(call, target, pending != nullptr));
   return launch(aim, target, pending, kind == rma::OperationKind::put,

@@ -1,7 +1,7 @@
 // What a call of a window answers: success, or a fault and a sentence.
 //
-// A fault is one of the mistakes that one-sided interfaces tell apart, so that a front end can map it to its own
-// errors. A success is one null pointer. Threads: as a value.
+// A fault is one of the mistakes that one-sided interfaces distinguish, so that a front end can map it to its
+// own errors. A success is one null pointer. Threads: as a value.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -24,11 +24,8 @@ enum class Fault : std::uint8_t {
   range,            ///< the access leaves the target's memory, or the target's server refused it
   attach,           ///< memory that cannot be attached, or was not
   flavor,           ///< the call does not exist for a window that was made so
-  failed            ///< none of these: `code` says what (peer_dead, no_memory, unavailable, …)
+  failed            ///< none of these: `code` is the cause (peer_dead, no_memory, unavailable, …)
 };
-
-/// "synchronization", for messages.
-const char* to_string(Fault fault);
 
 class [[nodiscard]] Outcome {
  public:

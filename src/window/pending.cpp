@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "window/pending.hpp"
 
+#include "base/check.hpp"
 #include "window/internal/services.hpp"
 #include "window/internal/state_lock.hpp"
 #include "window/window.hpp"
@@ -23,9 +24,24 @@ void Window::keep(const std::shared_ptr<Started>& started) {
 // Under the window's mutex. The last one takes its place.
 void Window::remove(Started& started) {
   const std::size_t position = started.position;
+  GRAPNEL_ASSERT(position < started_.size() && started_[position].get() == &started, "place {} of {} started", position,
+                 started_.size());
   started_[position] = std::move(started_.back());
   started_[position]->position = position;
   started_.pop_back();
+}
+
+void Window::end_wait(Started& started, bool is_complete) {
+  {
+    const StateLock lock(*this);
+    GRAPNEL_ASSERT(started.in_work, "the wait of no thread ends, for target {}", started.target);
+    started.in_work = false;
+    if (is_complete) {
+      started.complete.store(true, std::memory_order_release);
+      remove(started);
+    }
+  }
+  changed();
 }
 
 // One thread waits for the handle; the others wait for that thread.
@@ -44,15 +60,7 @@ Outcome Window::finish(Started& started) {
     GRAPNEL_WINDOW_TRY(wait_for_change(seen));
   }
   const Status completed = services_.rma.wait(started.handle);
-  {
-    const StateLock lock(*this);
-    started.in_work = false;
-    if (completed.code() != Code::peer_dead) {
-      started.complete.store(true, std::memory_order_release);
-      remove(started);
-    }
-  }
-  changed();
+  end_wait(started, completed.code() != Code::peer_dead);
   return completed;
 }
 
@@ -64,16 +72,8 @@ Outcome Window::test(Started& started, bool& complete) {
     started.in_work = true;
   }
   const auto tested = services_.rma.test(started.handle);
-  {
-    const StateLock lock(*this);
-    started.in_work = false;
-    complete = tested ? *tested : tested.status().code() != Code::peer_dead;
-    if (complete) {
-      started.complete.store(true, std::memory_order_release);
-      remove(started);
-    }
-  }
-  changed();
+  complete = tested ? *tested : tested.status().code() != Code::peer_dead;
+  end_wait(started, complete);
   return tested.status();
 }
 

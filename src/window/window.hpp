@@ -12,8 +12,8 @@
 // others of the family; fetch-and-op and compare-and-swap belong to it.
 //
 // Cost: docs/window.md has the messages of each call.
-// Threads: any where `Options::many_threads` is set, else one at a time; collective calls one at a time per rank. No
-// state is guarded while a call waits.
+// Threads: any where `Options::many_threads` is set; else one at a time in all such windows together, because a lock of
+// one may wait for another one's. Collective calls one at a time per rank. No state is guarded while a call waits.
 // Source: MPI 3.1, chapter 11; mpi2-passive, sections 3 to 5 (deferred locks).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -51,14 +51,14 @@ struct Services;
 
 /// How a window is made. All members give the same ones, but for `many_threads`, `meet` and `objection`.
 struct Options {
-  std::optional<LockKind> lock_kind;  ///< none: what GRAPNEL_WINDOW_LOCK says
+  std::optional<LockKind> lock_kind;  ///< none: that of GRAPNEL_WINDOW_LOCK
   bool no_locks = false;              ///< there will be no lock and no lock_all: they answer Fault::synchronization
   bool contiguous = true;             ///< allocate_shared: the parts follow each other byte by byte
   bool same_unit = false;             ///< all members give the same unit
   bool many_threads = false;          ///< several threads of this rank use the window at once
   /// What `fence` and `free` meet by instead of the group's barrier, after they have completed this rank's operations:
   /// for a caller that may not enter the group's barrier from several threads. Empty: the barrier.
-  std::function<Status()> meet;
+  std::function<Status()> meet = {};
   /// Null: this member wants the window. Else its reason against it, 0 where it has none; gets the largest of all
   /// members. Where that is not 0, no window is made: unavailable.
   std::uint32_t* objection = nullptr;
@@ -113,8 +113,8 @@ class Window {
 
   // operations.cpp, accumulates.cpp. `pending` null: completed by flush; else it names the operation (legal in a lock
   // epoch only). Both sides have equally many bytes. The origin's memory, and the layouts, stay until completion.
-  // Errors: count, type, rank, displacement, operation (in this order), synchronization, range; failed: peer_dead,
-  // no_memory.
+  // Errors, in the order of the checks: count, rank, displacement, range, type, operation, synchronization; failed:
+  // peer_dead, no_memory.
   Outcome put(const Side& origin, int target, const Place& place, Pending* pending = nullptr);
   Outcome get(const Side& origin, int target, const Place& place, Pending* pending = nullptr);
   /// Each element of the target becomes target ∘ origin. Both layouts hold numbers of one type, the same one.
@@ -190,7 +190,7 @@ class Window {
     bool is_shared = false;
     bool is_used = false;  ///< in `used_`
   };
-  /// Where an operation goes.
+  /// An operation's destination.
   struct Aim {
     Rank rank{};
     std::byte* at = nullptr;
@@ -209,9 +209,9 @@ class Window {
                     Aim& found) const;
   Outcome move(rma::OperationKind kind, const Side& origin, int target, const Place& place, Pending* pending);
   Status start_move(rma::OperationKind kind, const Side& origin, const Place& place, const Aim& aim, Handle* handle);
-  /// The checks of the state, and the wait for access: afterwards the operation may be sent. `pending`: request-based.
+  /// The checks of the state, and the wait for access: afterwards the operation may be sent.
   Outcome enter(const char* call, int target, bool is_request);
-  /// What rma said of an access: memory of this node that is not lent lies outside the window.
+  /// rma's answer to an access, as a fault: memory of this node that is not lent lies outside the window.
   static Outcome answered(const Aim& aim, const Status& status);
   /// `send(handle)` starts the operation, which joins `handle`, or the target's implicit operation where it is null.
   template <typename Send>
@@ -244,12 +244,14 @@ class Window {
   Status take_back();
 
   // exposure.cpp
+  Status meet();
   Outcome check_places(const char* call, std::span<const int> places) const;
   Status wait_for_post(int place);
 
   // completion.cpp
   void note_used(int place);
   void forget_used(int place);
+  void forget_all_used();
   std::vector<int> used();
   Outcome complete_at(int place, bool remotely);
   /// The first failure; all are completed in any case.
@@ -260,6 +262,7 @@ class Window {
   // pending.cpp
   void keep(const std::shared_ptr<Started>& started);
   Outcome finish(Started& started);
+  void end_wait(Started& started, bool is_complete);
   Outcome test(Started& started, bool& complete);
   /// Of one target, or of all where `place` is negative.
   Outcome finish_started(int place);

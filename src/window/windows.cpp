@@ -1,6 +1,6 @@
 // Windows are made and freed.
 //
-//   every member: exchange wishes ─▶ refuse alike, or allocate ─▶ begin the locks ─▶ the window
+//   every member: exchange wishes ─▶ all refuse, or allocate ─▶ begin the locks ─▶ the window
 //
 // The part of a member in the allocation: [its memory, at a page][control, at a cache line][locks of its node, where it
 // is the node's first member]. With shared memory that is contiguous the first member's part has the memory of all.
@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
+#include "base/check.hpp"
 #include "base/codec.hpp"
 #include "exchange/agreement.hpp"
 #include "rma/service.hpp"
@@ -45,7 +45,7 @@ struct Offer {
 static_assert(std::has_unique_object_representations_v<Offer>);
 
 /// Every member computes the same answer from the same offers.
-Status judge(const std::vector<Offer>& offers, const std::vector<Part>& parts) {
+Status check_offers(const std::vector<Offer>& offers, const std::vector<Part>& parts) {
   for (std::size_t place = 0; place < offers.size(); ++place) {
     const Offer& one = offers[place];
     const std::size_t rank = index(parts[place].rank);
@@ -71,12 +71,21 @@ Status judge(const std::vector<Offer>& offers, const std::vector<Part>& parts) {
   return {};
 }
 
-std::uint64_t sum_of_bytes(const std::vector<Part>& parts) {
-  return std::accumulate(parts.begin(), parts.end(), std::uint64_t{0},
-                         [](std::uint64_t sum, const Part& part) { return sum + part.bytes; });
-}
-
 bool has_own_memory(Flavor flavor) { return flavor == Flavor::allocated || flavor == Flavor::shared; }
+
+/// The first member's part has the memory of all.
+bool is_in_one(const Window& window) { return window.flavor() == Flavor::shared && window.options().contiguous; }
+
+/// Of users' memory in a member's part of the allocation; SIZE_MAX where it is more than fits into any memory.
+std::size_t user_bytes(const Window& window, int place) {
+  if (!has_own_memory(window.flavor()) || (is_in_one(window) && place != 0)) return 0;
+  if (!is_in_one(window)) return window.bytes_of(place);
+  std::size_t sum = 0;
+  for (int member = 0; member < window.size(); ++member) {
+    if (__builtin_add_overflow(sum, window.bytes_of(member), &sum)) return SIZE_MAX;
+  }
+  return sum;
+}
 
 }  // namespace
 
@@ -143,7 +152,7 @@ std::uint32_t Windows::way_to(Window& window, const Wish& wish) {
   return window.lend(wish.base, wish.bytes).ok() ? Offer::kLent : Offer::kNone;
 }
 
-// A member that wants none says so to all.
+// One objection refuses the window at all members.
 Status Windows::settle_objections(const Options& options, std::uint32_t largest) {
   if (largest == 0) return {};
   if (options.objection != nullptr) *options.objection = largest;
@@ -152,7 +161,7 @@ Status Windows::settle_objections(const Options& options, std::uint32_t largest)
 
 Status Windows::agree(Window& window, const Wish& wish) {
   LockOptions lock_options;
-  lock_options.kind = lock_kind(wish.options);
+  lock_options.kind = wish.options.lock_kind.value_or(settings_.lock);
   lock_options.shared_mode = true;
   GRAPNEL_TRY(services_->locks.with_settings(1, lock_options));
   Offer mine;
@@ -184,45 +193,41 @@ Status Windows::agree(Window& window, const Wish& wish) {
     offers.push_back(offer);
   }
   GRAPNEL_TRY(settle_objections(wish.options, objection));
-  GRAPNEL_TRY(judge(offers, window.parts_));
+  GRAPNEL_TRY(check_offers(offers, window.parts_));
   if (!wish.options.no_locks) window.locks_ = services_->locks.prepare(number, window.group_, 1, lock_options);
   return {};
 }
 
 Status Windows::allocate_memory(Window& window) {
-  const bool in_one = window.flavor_ == Flavor::shared && window.options_.contiguous;
-  const bool holds_all = in_one && window.my_place_ == 0;
-  std::uint64_t bytes =
-      has_own_memory(window.flavor_) ? window.parts_[static_cast<std::size_t>(window.my_place_)].bytes : 0;
-  if (in_one) bytes = holds_all ? sum_of_bytes(window.parts_) : 0;
   const locks::Set* const locks = window.locks_.get();
   const bool has_block = locks != nullptr && locks->memory().allocates_block();
-  bytes = part_bytes(bytes, window.size(), has_block ? locks->memory().block_bytes() : 0);
+  const std::size_t bytes =
+      part_bytes(user_bytes(window, window.my_place_), window.size(), has_block ? locks->memory().block_bytes() : 0);
   GRAPNEL_ASSIGN_OR_RETURN(const auto allocation, services_->segments.allocate(*window.group_, bytes));
   place_parts(window, allocation);
   return {};
 }
 
 void Windows::place_parts(Window& window, const segment::Allocation& allocation) const {
-  const bool in_one = window.flavor_ == Flavor::shared && window.options_.contiguous;
   const launch::Group& group = *window.group_;
-  std::byte* next = nullptr;
+  std::byte* next = nullptr;  ///< with all memory in one part
   for (std::size_t place = 0; place < window.parts_.size(); ++place) {
     Part& part = window.parts_[place];
     auto* const block = static_cast<std::byte*>(allocation.parts[group.index_of(part.rank)].address);
-    if (in_one) {
+    if (is_in_one(window)) {
       if (place == 0) next = block;
       part.base = std::exchange(next, next + part.bytes);
     } else if (has_own_memory(window.flavor_)) {
       part.base = block;
     }
-    std::uint64_t user_bytes = has_own_memory(window.flavor_) ? part.bytes : 0;
-    if (in_one) user_bytes = place == 0 ? sum_of_bytes(window.parts_) : 0;
-    window.controls_.push_back(block + control_offset(user_bytes));
+    const std::size_t bytes = user_bytes(window, static_cast<int>(place));
+    window.controls_.push_back(block + control_offset(bytes));
     if (part.rank == services_->launch.rank()) window.allocation_ = block;
     if (window.locks_ == nullptr || part.rank != window.locks_->memory().block_owner()) continue;
-    window.lock_block_ = block + lock_block_offset(user_bytes, window.size());
+    window.lock_block_ = block + lock_block_offset(bytes, window.size());
   }
+  GRAPNEL_ASSERT(window.allocation_ != nullptr && (window.locks_ == nullptr || window.lock_block_ != nullptr),
+                 "a window of {} members without this rank's part, or its node's locks", window.size());
 }
 
 // ---- the end
@@ -238,7 +243,7 @@ Status Windows::give_back(Window& window) {
 Outcome Windows::free(Window& window) {
   GRAPNEL_WINDOW_TRY(window.may_be_freed());
   Outcome completed = window.complete_all(true);
-  const Status met = window.options_.meet ? window.options_.meet() : services_->barriers.run(*window.group_);
+  const Status met = window.meet();
   if (!met.ok() && met.code() != Code::refused) return met;
   GRAPNEL_WINDOW_TRY(give_back(window));
   return completed.ok() ? Outcome(met) : std::move(completed);

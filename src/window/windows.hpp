@@ -28,9 +28,6 @@ class Windows final : public core::Service {
   explicit Windows(core::Core& core);
   ~Windows() override;
 
-  /// The kind of lock that a window made with these options has.
-  LockKind lock_kind(const Options& options) const { return options.lock_kind.value_or(settings_.lock); }
-
   using Created = Result<std::shared_ptr<Window>>;
 
   // Collective over the ranks of `places`, which name the members in the order of their places; all give the same list.
@@ -65,7 +62,7 @@ class Windows final : public core::Service {
     std::int64_t unit = 1;
   };
   Created make(std::span<const Rank> places, const Wish& wish);
-  /// Tells all members the others' wishes; the same error in all of them where these cannot be one window.
+  /// Exchanges the members' wishes; the same error in all of them where these cannot be one window.
   Status agree(Window& window, const Wish& wish);
   static Status settle_objections(const Options& options, std::uint32_t largest);
   std::uint32_t way_to(Window& window, const Wish& wish);

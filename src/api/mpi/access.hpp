@@ -35,7 +35,7 @@ struct Mistake {
   std::string text;
 };
 
-/// Checks step by step; after the first mistake the later ones are not looked at.
+/// Keeps the first mistake that a check finds.
 class ArgumentCheck {
  public:
   explicit ArgumentCheck(const Taken& taken) : taken_(taken) {}

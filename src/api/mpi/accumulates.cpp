@@ -14,9 +14,7 @@ using window::Layout;
 using window::Outcome;
 using window::Pending;
 
-int nothing(MPI_Request* request) { return request == nullptr ? MPI_SUCCESS : start_request({}, request); }
-
-/// Of a predefined type by MPI's table; of a derived one the window looks whether its numbers have the operation.
+/// For a predefined type, by MPI's table. For a derived one the window checks whether its numbers have the operation.
 bool exists(Operation operation, MPI_Datatype type) {
   const Predefined* const known = predefined(type);
   return known == nullptr || is_defined(operation, known->type_class);
@@ -47,8 +45,10 @@ int update(const Taken& taken, const Update& what) {
   const bool has_origin = operation != Operation::none || what.result.type == MPI_DATATYPE_NULL;
   const bool fetches = what.result.type != MPI_DATATYPE_NULL;
   const Layout* const target = layout_of(what.target.type);
-  const Layout* const origin = has_origin ? layout_of(what.origin.type) : nullptr;
-  const Layout* const result = fetches ? layout_of(what.result.type) : nullptr;
+  // The types are the same as a rule, and a derived one's layout takes a call of the host.
+  const auto layout = [&](MPI_Datatype type) { return type == what.target.type ? target : layout_of(type); };
+  const Layout* const origin = has_origin ? layout(what.origin.type) : nullptr;
+  const Layout* const result = fetches ? layout(what.result.type) : nullptr;
   ArgumentCheck check(taken);
   if (has_origin) check.count("origin_count", what.origin.count);
   if (fetches) check.count("result_count", what.result.count);
@@ -56,7 +56,7 @@ int update(const Taken& taken, const Update& what) {
   if (has_origin) check.layout("origin_datatype", origin);
   if (fetches) check.layout("result_datatype", result);
   check.layout("target_datatype", target);
-  if (what.target.rank == MPI_PROC_NULL && check.ok()) return nothing(what.request);
+  if (what.target.rank == MPI_PROC_NULL && check.ok()) return finish_call({}, what.request);
   check.rank(what.target.rank).displacement(what.target.at);
   check.holds(operation.has_value(), MPI_ERR_OP, "op is none of MPI's predefined operations");
   check.holds(!operation || exists(*operation, what.target.type), MPI_ERR_OP, "op does not exist for target_datatype");
@@ -68,7 +68,7 @@ int update(const Taken& taken, const Update& what) {
       apply(*taken.window, what, origin, result, target, *operation, what.request == nullptr ? nullptr : &pending);
   if (!outcome.ok()) [[unlikely]]
     return raise(taken, what.call, outcome);
-  return what.request == nullptr ? MPI_SUCCESS : start_request(std::move(pending), what.request);
+  return finish_call(std::move(pending), what.request);
 }
 
 /// The type of a call that takes predefined ones only.

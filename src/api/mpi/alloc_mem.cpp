@@ -1,8 +1,8 @@
 // MPI_Alloc_mem and MPI_Free_mem: memory of a segment, so that a window on it is reached as an allocated one is.
 //
-// It is an allocation of a group of this rank alone: no other rank takes part. With MPI_THREAD_MULTIPLE it is the
-// host's memory, for the core allocates in one thread at a time. The host's, too: without a job, of no bytes, and
-// where segments have no room.
+// It is an allocation of a group of this rank alone: no other rank takes part. The host allocates with
+// MPI_THREAD_MULTIPLE, for the core allocates in one thread at a time; without a job; for no bytes; and where segments
+// have no room.
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <optional>
@@ -19,7 +19,7 @@ Result<Group> own_group(const Job& job) {
   return job.runtime->make_group(members);
 }
 
-/// Null: the host's turn.
+/// Null: the host allocates.
 void* allocate_own(Job& job, MPI_Aint size) {
   if (job.many_threads || size <= 0) return nullptr;
   const auto group = own_group(job);
@@ -32,7 +32,7 @@ void* allocate_own(Job& job, MPI_Aint size) {
   return address;
 }
 
-/// None: not ours.
+/// None: memory of the host.
 std::optional<Memory> forget_own(Job& job, void* base) {
   const base::MutexLock lock(job.own_mutex);
   const auto found = job.own_memory.find(base);

@@ -1,4 +1,4 @@
-// What a carrier would answer wrongly: the predefined attributes, the group, the hints.
+// What a carrier does not have: the window's predefined attributes, group and hints.
 // SPDX-License-Identifier: Apache-2.0
 #include "api/mpi/calls.hpp"
 #include "api/mpi/errors.hpp"

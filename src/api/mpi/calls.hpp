@@ -1,10 +1,10 @@
-// The calls of MPI that this library takes over, in one table, and the host's functions behind them.
+// The calls of MPI that this library takes over, in one table, and the next function of each name.
 //
-//   MPI_Put, PMPI_Put (names.cpp) ─▶ front::Put(next, …) ─┬ a window of ours: window::Window
-//                                                         └ else next.Put(…): the host, or a profiler behind us
+//   MPI_Put, PMPI_Put (names.cpp) ─▶ front::Put(next, …) ─┬ a taken window: window::Window
+//                                                         └ else next.Put(…): a profiler's or the host's
 //
-// Both names of each call are exported. A call that came as MPI_X and is not ours goes to the next MPI_X, where a
-// profiler may wait for it; one that came as PMPI_X goes to the host's PMPI_X. Calls of our own use `host()`.
+// Both names of each call are exported. A call of MPI_X that is for no taken window passes to the next MPI_X, which may
+// be a profiler's; a call of PMPI_X passes to the host's PMPI_X. This library's own calls use `host()`.
 // A call has a row here, a function `front::X` in the file of its kind, and nothing else.
 // Threads: any. Cost: the first call looks up the table's names.
 // SPDX-License-Identifier: Apache-2.0
@@ -13,7 +13,7 @@
 #include <mpi.h>
 
 // CALL(name, (parameters as in mpi.h), arguments…)
-#define GRAPNEL_MPI_CALLS(CALL)                                                                                        \
+#define GRAPNEL_MPI_PLAIN_CALLS(CALL)                                                                                  \
   /* job.cpp */                                                                                                        \
   CALL(Init, (int* argc, char*** argv), argc, argv)                                                                    \
   CALL(Init_thread, (int* argc, char*** argv, int required, int* provided), argc, argv, required, provided)            \
@@ -21,18 +21,11 @@
   CALL(Alloc_mem, (MPI_Aint size, MPI_Info info, void* base), size, info, base)                                        \
   CALL(Free_mem, (void* base), base)                                                                                   \
   /* create.cpp */                                                                                                     \
-  CALL(Win_allocate, (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win), size, unit,    \
-       info, comm, base, win)                                                                                          \
-  CALL(Win_allocate_shared, (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win), size,   \
-       unit, info, comm, base, win)                                                                                    \
-  CALL(Win_create, (void* base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, MPI_Win* win), base, size,      \
-       unit, info, comm, win)                                                                                          \
   CALL(Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win * win), info, comm, win)                             \
   CALL(Win_free, (MPI_Win * win), win)                                                                                 \
   /* memory.cpp */                                                                                                     \
   CALL(Win_attach, (MPI_Win win, void* base, MPI_Aint size), win, base, size)                                          \
   CALL(Win_detach, (MPI_Win win, const void* base), win, base)                                                         \
-  CALL(Win_shared_query, (MPI_Win win, int rank, MPI_Aint* size, int* unit, void* base), win, rank, size, unit, base)  \
   /* attributes.cpp */                                                                                                 \
   CALL(Win_get_attr, (MPI_Win win, int keyval, void* value, int* flag), win, keyval, value, flag)                      \
   CALL(Win_get_group, (MPI_Win win, MPI_Group * group), win, group)                                                    \
@@ -54,41 +47,7 @@
   CALL(Win_complete, (MPI_Win win), win)                                                                               \
   CALL(Win_wait, (MPI_Win win), win)                                                                                   \
   CALL(Win_test, (MPI_Win win, int* flag), win, flag)                                                                  \
-  /* operations.cpp, accumulates.cpp */                                                                                \
-  CALL(Put,                                                                                                            \
-       (const void* origin, int count, MPI_Datatype type, int target, MPI_Aint at, int target_count,                   \
-        MPI_Datatype target_type, MPI_Win win),                                                                        \
-       origin, count, type, target, at, target_count, target_type, win)                                                \
-  CALL(Get,                                                                                                            \
-       (void* origin, int count, MPI_Datatype type, int target, MPI_Aint at, int target_count,                         \
-        MPI_Datatype target_type, MPI_Win win),                                                                        \
-       origin, count, type, target, at, target_count, target_type, win)                                                \
-  CALL(Rput,                                                                                                           \
-       (const void* origin, int count, MPI_Datatype type, int target, MPI_Aint at, int target_count,                   \
-        MPI_Datatype target_type, MPI_Win win, MPI_Request* request),                                                  \
-       origin, count, type, target, at, target_count, target_type, win, request)                                       \
-  CALL(Rget,                                                                                                           \
-       (void* origin, int count, MPI_Datatype type, int target, MPI_Aint at, int target_count,                         \
-        MPI_Datatype target_type, MPI_Win win, MPI_Request* request),                                                  \
-       origin, count, type, target, at, target_count, target_type, win, request)                                       \
-  CALL(Accumulate,                                                                                                     \
-       (const void* origin, int count, MPI_Datatype type, int target, MPI_Aint at, int target_count,                   \
-        MPI_Datatype target_type, MPI_Op op, MPI_Win win),                                                             \
-       origin, count, type, target, at, target_count, target_type, op, win)                                            \
-  CALL(Raccumulate,                                                                                                    \
-       (const void* origin, int count, MPI_Datatype type, int target, MPI_Aint at, int target_count,                   \
-        MPI_Datatype target_type, MPI_Op op, MPI_Win win, MPI_Request* request),                                       \
-       origin, count, type, target, at, target_count, target_type, op, win, request)                                   \
-  CALL(Get_accumulate,                                                                                                 \
-       (const void* origin, int count, MPI_Datatype type, void* result, int result_count, MPI_Datatype result_type,    \
-        int target, MPI_Aint at, int target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win),                  \
-       origin, count, type, result, result_count, result_type, target, at, target_count, target_type, op, win)         \
-  CALL(Rget_accumulate,                                                                                                \
-       (const void* origin, int count, MPI_Datatype type, void* result, int result_count, MPI_Datatype result_type,    \
-        int target, MPI_Aint at, int target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win,                   \
-        MPI_Request* request),                                                                                         \
-       origin, count, type, result, result_count, result_type, target, at, target_count, target_type, op, win,         \
-       request)                                                                                                        \
+  /* accumulates.cpp */                                                                                                \
   CALL(Fetch_and_op,                                                                                                   \
        (const void* origin, void* result, MPI_Datatype type, int target, MPI_Aint at, MPI_Op op, MPI_Win win), origin, \
        result, type, target, at, op, win)                                                                              \
@@ -112,57 +71,66 @@
   CALL(Request_get_status, (MPI_Request request, int* flag, MPI_Status* status), request, flag, status)                \
   CALL(Request_free, (MPI_Request * request), request)
 
-// MPI 4's calls with large counts, where the host has them.
-#if MPI_VERSION >= 4
-#define GRAPNEL_MPI_LARGE_CALLS(CALL)                                                                                  \
-  CALL(Win_allocate_c, (MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win), size,   \
+// The calls with counts or units of memory; MPI 4 has them with large ones too, by the suffix _c.
+#define GRAPNEL_MPI_COUNTED_CALLS(CALL, suffix, Count, Unit)                                                           \
+  /* create.cpp */                                                                                                     \
+  CALL(Win_allocate##suffix, (MPI_Aint size, Unit unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win), size, \
        unit, info, comm, base, win)                                                                                    \
-  CALL(Win_allocate_shared_c, (MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win),  \
-       size, unit, info, comm, base, win)                                                                              \
-  CALL(Win_create_c, (void* base, MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, MPI_Win* win), base,     \
+  CALL(Win_allocate_shared##suffix,                                                                                    \
+       (MPI_Aint size, Unit unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win), size, unit, info, comm,     \
+       base, win)                                                                                                      \
+  CALL(Win_create##suffix, (void* base, MPI_Aint size, Unit unit, MPI_Info info, MPI_Comm comm, MPI_Win* win), base,   \
        size, unit, info, comm, win)                                                                                    \
-  CALL(Win_shared_query_c, (MPI_Win win, int rank, MPI_Aint* size, MPI_Aint* unit, void* base), win, rank, size, unit, \
-       base)                                                                                                           \
-  CALL(Put_c,                                                                                                          \
-       (const void* origin, MPI_Count count, MPI_Datatype type, int target, MPI_Aint at, MPI_Count target_count,       \
+  /* memory.cpp */                                                                                                     \
+  CALL(Win_shared_query##suffix, (MPI_Win win, int rank, MPI_Aint* size, Unit* unit, void* base), win, rank, size,     \
+       unit, base)                                                                                                     \
+  /* operations.cpp, accumulates.cpp */                                                                                \
+  CALL(Put##suffix,                                                                                                    \
+       (const void* origin, Count count, MPI_Datatype type, int target, MPI_Aint at, Count target_count,               \
         MPI_Datatype target_type, MPI_Win win),                                                                        \
        origin, count, type, target, at, target_count, target_type, win)                                                \
-  CALL(Get_c,                                                                                                          \
-       (void* origin, MPI_Count count, MPI_Datatype type, int target, MPI_Aint at, MPI_Count target_count,             \
+  CALL(Get##suffix,                                                                                                    \
+       (void* origin, Count count, MPI_Datatype type, int target, MPI_Aint at, Count target_count,                     \
         MPI_Datatype target_type, MPI_Win win),                                                                        \
        origin, count, type, target, at, target_count, target_type, win)                                                \
-  CALL(Rput_c,                                                                                                         \
-       (const void* origin, MPI_Count count, MPI_Datatype type, int target, MPI_Aint at, MPI_Count target_count,       \
+  CALL(Rput##suffix,                                                                                                   \
+       (const void* origin, Count count, MPI_Datatype type, int target, MPI_Aint at, Count target_count,               \
         MPI_Datatype target_type, MPI_Win win, MPI_Request* request),                                                  \
        origin, count, type, target, at, target_count, target_type, win, request)                                       \
-  CALL(Rget_c,                                                                                                         \
-       (void* origin, MPI_Count count, MPI_Datatype type, int target, MPI_Aint at, MPI_Count target_count,             \
+  CALL(Rget##suffix,                                                                                                   \
+       (void* origin, Count count, MPI_Datatype type, int target, MPI_Aint at, Count target_count,                     \
         MPI_Datatype target_type, MPI_Win win, MPI_Request* request),                                                  \
        origin, count, type, target, at, target_count, target_type, win, request)                                       \
-  CALL(Accumulate_c,                                                                                                   \
-       (const void* origin, MPI_Count count, MPI_Datatype type, int target, MPI_Aint at, MPI_Count target_count,       \
+  CALL(Accumulate##suffix,                                                                                             \
+       (const void* origin, Count count, MPI_Datatype type, int target, MPI_Aint at, Count target_count,               \
         MPI_Datatype target_type, MPI_Op op, MPI_Win win),                                                             \
        origin, count, type, target, at, target_count, target_type, op, win)                                            \
-  CALL(Raccumulate_c,                                                                                                  \
-       (const void* origin, MPI_Count count, MPI_Datatype type, int target, MPI_Aint at, MPI_Count target_count,       \
+  CALL(Raccumulate##suffix,                                                                                            \
+       (const void* origin, Count count, MPI_Datatype type, int target, MPI_Aint at, Count target_count,               \
         MPI_Datatype target_type, MPI_Op op, MPI_Win win, MPI_Request* request),                                       \
        origin, count, type, target, at, target_count, target_type, op, win, request)                                   \
-  CALL(Get_accumulate_c,                                                                                               \
-       (const void* origin, MPI_Count count, MPI_Datatype type, void* result, MPI_Count result_count,                  \
-        MPI_Datatype result_type, int target, MPI_Aint at, MPI_Count target_count, MPI_Datatype target_type,           \
-        MPI_Op op, MPI_Win win),                                                                                       \
-       origin, count, type, result, result_count, result_type, target, at, target_count, target_type, op, win)         \
-  CALL(Rget_accumulate_c,                                                                                              \
-       (const void* origin, MPI_Count count, MPI_Datatype type, void* result, MPI_Count result_count,                  \
-        MPI_Datatype result_type, int target, MPI_Aint at, MPI_Count target_count, MPI_Datatype target_type,           \
-        MPI_Op op, MPI_Win win, MPI_Request* request),                                                                 \
+  CALL(                                                                                                                \
+      Get_accumulate##suffix,                                                                                          \
+      (const void* origin, Count count, MPI_Datatype type, void* result, Count result_count, MPI_Datatype result_type, \
+       int target, MPI_Aint at, Count target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win),                 \
+      origin, count, type, result, result_count, result_type, target, at, target_count, target_type, op, win)          \
+  CALL(Rget_accumulate##suffix,                                                                                        \
+       (const void* origin, Count count, MPI_Datatype type, void* result, Count result_count,                          \
+        MPI_Datatype result_type, int target, MPI_Aint at, Count target_count, MPI_Datatype target_type, MPI_Op op,    \
+        MPI_Win win, MPI_Request* request),                                                                            \
        origin, count, type, result, result_count, result_type, target, at, target_count, target_type, op, win,         \
        request)
-#else
-#define GRAPNEL_MPI_LARGE_CALLS(CALL)
-#endif
 
-#define GRAPNEL_MPI_ALL_CALLS(CALL) GRAPNEL_MPI_CALLS(CALL) GRAPNEL_MPI_LARGE_CALLS(CALL)
+#if MPI_VERSION >= 4
+#define GRAPNEL_MPI_ALL_CALLS(CALL)           \
+  GRAPNEL_MPI_PLAIN_CALLS(CALL)               \
+  GRAPNEL_MPI_COUNTED_CALLS(CALL, , int, int) \
+  GRAPNEL_MPI_COUNTED_CALLS(CALL, _c, MPI_Count, MPI_Aint)
+#else
+#define GRAPNEL_MPI_ALL_CALLS(CALL) \
+  GRAPNEL_MPI_PLAIN_CALLS(CALL)     \
+  GRAPNEL_MPI_COUNTED_CALLS(CALL, , int, int)
+#endif
 #define GRAPNEL_PARAMETERS(...) __VA_ARGS__
 
 namespace grapnel::front {
@@ -181,7 +149,7 @@ struct NextCalls {
 };
 const NextCalls& next_calls();
 
-/// The host's functions, for calls of our own.
+/// The host's functions, for this library's own calls.
 inline const Calls& host() { return next_calls().pmpi; }
 
 #define GRAPNEL_DECLARE(name, parameters, ...) int name(const Calls& next, GRAPNEL_PARAMETERS parameters);

@@ -10,7 +10,7 @@ namespace {
 #if MPI_VERSION >= 4
 using Wide = MPI_Count;
 
-/// How many counts stand among the numbers of the call without large counts; the others are addresses there. -1: all.
+/// How many of `counts` the call without large counts has among its numbers; it has the others among its addresses.
 std::ptrdiff_t counts_among_numbers(int combiner, const std::vector<Wide>& counts) {
   switch (combiner) {
     case MPI_COMBINER_HVECTOR:
@@ -22,7 +22,7 @@ std::ptrdiff_t counts_among_numbers(int combiner, const std::vector<Wide>& count
   }
 }
 
-/// Behind this many numbers the counts stand.
+/// How many numbers precede the counts.
 std::ptrdiff_t numbers_before_counts(int combiner) {
   if (combiner == MPI_COMBINER_SUBARRAY) return 1;
   return combiner == MPI_COMBINER_DARRAY ? 3 : 0;

@@ -1,8 +1,8 @@
-// Creation and end of windows: which are ours, decided alike in all members.
+// Creation and end of windows: which are taken, and which pass to the host. All members decide the same.
 //
 //   intercommunicator, a rank of another world, arguments that MPI refuses   the host's, without an exchange
 //   info grapnel=off in some member; the host refuses a carrier              an objection of that member
-//   members on several nodes (allocate_shared); memory out of reach          by the window service, alike in all
+//   members on several nodes (allocate_shared); memory out of reach          decided by the window service
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 #include <optional>
@@ -13,9 +13,9 @@
 #include "api/mpi/calls.hpp"
 #include "api/mpi/creation_turn.hpp"
 #include "api/mpi/errors.hpp"
+#include "api/mpi/group_ranks.hpp"
 #include "api/mpi/hints.hpp"
 #include "api/mpi/job.hpp"
-#include "mpi/status.hpp"
 
 namespace grapnel::front {
 namespace {
@@ -27,7 +27,7 @@ struct Creation {
   const char* call;
   MPI_Comm comm;
   MPI_Info info;
-  Decision decision;  ///< where the window is ours
+  Decision decision;  ///< of a window that is taken
   int flavor;
 };
 
@@ -35,11 +35,7 @@ struct Creation {
 std::vector<Rank> job_ranks(MPI_Comm comm) {
   MPI_Group group = MPI_GROUP_NULL;
   PMPI_Comm_group(comm, &group);
-  int size = 0;
-  PMPI_Group_size(group, &size);
-  std::vector<int> places(static_cast<std::size_t>(size)), ranks(static_cast<std::size_t>(size));
-  for (int at = 0; at < size; ++at) places[static_cast<std::size_t>(at)] = at;
-  PMPI_Group_translate_ranks(group, size, places.data(), the_job->world, ranks.data());
+  const std::vector<int> ranks = ranks_in(the_job->world, group);
   PMPI_Group_free(&group);
   std::vector<Rank> found;
   for (const int rank : ranks) {
@@ -59,7 +55,7 @@ void count(MPI_Comm comm, Decision decision) {
   if (is_first(comm)) the_job->statistics.count(decision);
 }
 
-// What a member objects to a window of ours with: the largest of all members decides. Else an error of the host's.
+// A member's objection to a taken window is this or an error code of the host; the largest of all members decides.
 constexpr std::uint32_t kKeptByInfo = UINT32_MAX;
 
 Options options_of(const Hints& hints) {
@@ -70,17 +66,6 @@ Options options_of(const Hints& hints) {
   options.same_unit = is_true(hints, "same_disp_unit");
   options.many_threads = the_job->many_threads;
   return options;
-}
-
-/// A fence of one of several threads may not enter the core's barrier: it meets by the host's, on a communicator of the
-/// window's own.
-void meet_by_host(Options& options, MPI_Comm comm) {
-  if (comm == MPI_COMM_NULL) return;
-  options.meet = [comm]() -> Status {
-    MPI_Request request = MPI_REQUEST_NULL;
-    GRAPNEL_TRY(mpi::status_of(PMPI_Ibarrier(comm, &request)));
-    return mpi::wait_for(the_job->waiting, request, 0);
-  };
 }
 
 int keep(const Creation& what, std::unique_ptr<Taken> taken, std::shared_ptr<window::Window> window, MPI_Win* win) {
@@ -102,7 +87,7 @@ void drop(Taken& taken) {
   if (taken.meeting != MPI_COMM_NULL) PMPI_Comm_free(&taken.meeting);
 }
 
-/// What the program asked for, and a carrier; the communicator of meetings is made where it is needed.
+/// The program's hints, and a carrier; `refused`: the host's error where it makes no carrier.
 std::unique_ptr<Taken> begin_taking(const Creation& what, int& refused) {
   auto taken = std::make_unique<Taken>();
   taken->info = default_hints(what.flavor == MPI_WIN_FLAVOR_SHARED);
@@ -112,7 +97,7 @@ std::unique_ptr<Taken> begin_taking(const Creation& what, int& refused) {
   return taken;
 }
 
-/// A window that no member has: an error where the host makes none either, else the host's turn.
+/// After an objection, or where the service makes no window: an error where the host makes none either, else none.
 std::optional<int> pass_on(const Creation& what, std::uint32_t objection) {
   if (objection != 0 && objection != kKeptByInfo) {
     return raise(what.comm, what.call, static_cast<int>(objection), "the host MPI makes no more windows");
@@ -124,19 +109,23 @@ std::optional<int> pass_on(const Creation& what, std::uint32_t objection) {
   return std::nullopt;
 }
 
-/// `make(places, options)` asks the window service. None: the window passes to the host.
+/// `make(places, options)` calls the window service. None: the window passes to the host.
 template <typename Make>
 std::optional<int> take(const Creation& what, std::span<const Rank> places, MPI_Win* win, const Make& make) {
   int refused = MPI_SUCCESS;
   auto taken = begin_taking(what, refused);
   const auto asked = taken->info.find("grapnel");
-  const bool is_kept = asked != taken->info.end() && asked->second != "on";
+  const bool is_kept = asked != taken->info.end() && asked->second == "off";
   std::uint32_t objection = is_kept ? kKeptByInfo : static_cast<std::uint32_t>(refused);
   taken->info.erase("grapnel");
   Options options = options_of(taken->info);
   options.objection = &objection;
-  if (the_job->many_threads) PMPI_Comm_dup(what.comm, &taken->meeting);
-  meet_by_host(options, taken->meeting);
+  if (the_job->many_threads) {
+    // A fence in one of several threads may not enter the core's barrier: it uses the host's, on a communicator of the
+    // window's own.
+    PMPI_Comm_dup(what.comm, &taken->meeting);
+    options.meet = [comm = taken->meeting] { return host_barrier(comm); };
+  }
   const CreationTurn turn(what.comm);
   const MpiCall scope(what.call);
   auto made = make(places, options);
@@ -147,7 +136,7 @@ std::optional<int> take(const Creation& what, std::span<const Rank> places, MPI_
   return raise(what.comm, what.call, class_of(outcome), outcome.message());
 }
 
-/// The window, or what the host answers by `pass()`.
+/// Takes the window, or calls `pass()` for the host's.
 template <typename Make, typename Pass>
 int create(const Creation& what, MPI_Win* win, const Make& make, const Pass& pass) {
   if (the_job == nullptr || what.comm == MPI_COMM_NULL || win == nullptr) return pass();
@@ -169,12 +158,15 @@ int create(const Creation& what, MPI_Win* win, const Make& make, const Pass& pas
 /// A size and a unit that MPI refuses go to the host, which refuses them.
 bool are_sound(MPI_Aint size, MPI_Aint unit) { return size >= 0 && unit > 0; }
 
+/// Memory of the window's own, by `Windows::allocate` or `Windows::allocate_shared`.
+using Allocate = Windows::Created (Windows::*)(std::span<const Rank>, std::size_t, std::int64_t, const Options&);
+
 template <typename Pass>
-int allocate(MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win, const Pass& pass) {
+int allocate_by(Allocate allocate, const Creation& what, MPI_Aint size, MPI_Aint unit, void* base, MPI_Win* win,
+                const Pass& pass) {
   if (!are_sound(size, unit)) return pass();
-  const Creation what{"MPI_Win_allocate", comm, info, Decision::allocated, MPI_WIN_FLAVOR_ALLOCATE};
   const auto make = [&](std::span<const Rank> places, const Options& options) {
-    auto made = the_job->windows->allocate(places, static_cast<std::size_t>(size), unit, options);
+    auto made = (the_job->windows->*allocate)(places, static_cast<std::size_t>(size), unit, options);
     if (made.ok()) *static_cast<void**>(base) = (*made)->base_of((*made)->my_place());
     return made;
   };
@@ -182,16 +174,16 @@ int allocate(MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void* b
 }
 
 template <typename Pass>
+int allocate(MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win, const Pass& pass) {
+  const Creation what{"MPI_Win_allocate", comm, info, Decision::allocated, MPI_WIN_FLAVOR_ALLOCATE};
+  return allocate_by(&Windows::allocate, what, size, unit, base, win, pass);
+}
+
+template <typename Pass>
 int allocate_shared(MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win,
                     const Pass& pass) {
-  if (!are_sound(size, unit)) return pass();
   const Creation what{"MPI_Win_allocate_shared", comm, info, Decision::shared, MPI_WIN_FLAVOR_SHARED};
-  const auto make = [&](std::span<const Rank> places, const Options& options) {
-    auto made = the_job->windows->allocate_shared(places, static_cast<std::size_t>(size), unit, options);
-    if (made.ok()) *static_cast<void**>(base) = (*made)->base_of((*made)->my_place());
-    return made;
-  };
-  return create(what, win, make, pass);
+  return allocate_by(&Windows::allocate_shared, what, size, unit, base, win, pass);
 }
 
 template <typename Pass>
@@ -251,7 +243,7 @@ int Win_create_c(const Calls& next, void* base, MPI_Aint size, MPI_Aint unit, MP
 }
 #endif
 
-// The host's callbacks of attributes run while the window is still there.
+// The carrier first: the program's attribute callbacks may still use the window.
 int Win_free(const Calls& next, MPI_Win* win) {
   Taken* const taken = win == nullptr ? nullptr : find(*win);
   if (taken == nullptr) return next.Win_free(win);

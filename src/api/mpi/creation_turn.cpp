@@ -9,19 +9,16 @@ namespace {
 
 constexpr Rank kHome{0};
 
+// A death ends the job; no other failure stops a turn: statuses are dropped here.
+
 void wait_for_first(MPI_Comm comm) {
   MPI_Request request = MPI_REQUEST_NULL;
   char word = 0;
   PMPI_Ibcast(&word, 1, MPI_CHAR, 0, comm, &request);
-  // A death ends the job; no other failure stops a turn.
   static_cast<void>(mpi::wait_for(the_job->waiting, request, 1));
 }
 
-void meet(MPI_Comm comm) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  PMPI_Ibarrier(comm, &request);
-  static_cast<void>(mpi::wait_for(the_job->waiting, request, 0));
-}
+void meet(MPI_Comm comm) { static_cast<void>(host_barrier(comm)); }
 
 }  // namespace
 

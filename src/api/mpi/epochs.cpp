@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "api/mpi/calls.hpp"
 #include "api/mpi/errors.hpp"
+#include "api/mpi/group_ranks.hpp"
 #include "api/mpi/job.hpp"
 
 namespace grapnel::front {
@@ -14,7 +16,7 @@ namespace {
 using window::Outcome;
 using window::Window;
 
-/// A call of the window's, as `work(window)`.
+/// A call on the window, as `work(window)`.
 template <typename Work>
 int run(const Taken& taken, const char* call, const Work& work) {
   const MpiCall scope(call);
@@ -33,7 +35,7 @@ int check_assertions(const Taken& taken, const char* call, int assertion, int al
   return raise(taken, call, MPI_ERR_ASSERT, fmt::format("assert is {}, which this call does not take", assertion));
 }
 
-/// The places of a group's ranks in the window. Empty `places`: nothing, where `code` is MPI_SUCCESS.
+/// The places of a group's ranks in the window, valid where `code` is MPI_SUCCESS.
 struct Places {
   int code = MPI_SUCCESS;
   std::vector<int> places;
@@ -47,16 +49,9 @@ Places Places::of(const Taken& taken, const char* call, MPI_Group group) {
     found.code = raise(taken, call, MPI_ERR_GROUP, "group is MPI_GROUP_NULL");
     return found;
   }
-  int size = 0;
-  PMPI_Group_size(group, &size);
-  std::vector<int> ranks(static_cast<std::size_t>(size));
-  for (int at = 0; at < size; ++at) ranks[static_cast<std::size_t>(at)] = at;
-  found.places.resize(ranks.size());
-  PMPI_Group_translate_ranks(group, size, ranks.data(), taken.group, found.places.data());
-  for (const int place : found.places) {
-    if (place != MPI_UNDEFINED) continue;
+  found.places = ranks_in(taken.group, group);
+  if (std::find(found.places.begin(), found.places.end(), MPI_UNDEFINED) != found.places.end()) {
     found.code = raise(taken, call, MPI_ERR_GROUP, "group has a rank that is not in the window's group");
-    break;
   }
   return found;
 }

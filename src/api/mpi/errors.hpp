@@ -1,4 +1,4 @@
-// What a call answers: MPI's class of the mistake, after the window's error handler.
+// The code that a call returns: MPI's class of the mistake, after the window's error handler.
 //
 // Arguments are checked in MPI's order: window, count, type, rank, displacement, operation; then the epoch. A wrong
 // call changes nothing. An error that ends the program is preceded by a line on stderr with the call, the argument and
@@ -23,7 +23,7 @@
 
 namespace grapnel::front {
 
-/// Raises an error of `error_class` on the window, and answers what the call has to answer.
+/// Raises an error of `error_class` on the window, and returns the code that the call returns.
 int raise(const Taken& taken, const char* call, int error_class, const std::string& text);
 /// The same for a creation, on the communicator's error handler.
 int raise(MPI_Comm comm, const char* call, int error_class, const std::string& text);

@@ -1,7 +1,7 @@
-// MPI_WIN_GET_ATTR of Fortran, whose wrappers in the host look into the object without any call of ours.
+// MPI_WIN_GET_ATTR of Fortran, whose wrappers in the host read the object without a call of C.
 //
-// All other Fortran calls come through C. A keyval that is not predefined, and a window that is not ours, go to the
-// next function of the same name. In Fortran each attribute is a number of the size of an address.
+// The wrappers of all other calls call C. A keyval that is not predefined, and a window of the host, pass to the next
+// function of the same name. In Fortran each attribute is a number of the size of an address.
 // SPDX-License-Identifier: Apache-2.0
 #include <dlfcn.h>
 #include <mpi.h>
@@ -24,20 +24,18 @@ int in_c(MPI_Fint keyval) {
 #endif
 }
 
-MPI_Aint as_number(const Taken& taken, int keyval) {
-  if (keyval == MPI_WIN_BASE) return reinterpret_cast<MPI_Aint>(taken.base);
-  if (keyval == MPI_WIN_SIZE) return taken.bytes;
-  if (keyval == MPI_WIN_DISP_UNIT) return taken.unit;
-  if (keyval == MPI_WIN_CREATE_FLAVOR) return taken.flavor;
-  return taken.model;
+MPI_Aint as_number(Taken& taken, int keyval) {
+  void* const value = predefined_attribute(taken, keyval);
+  if (keyval == MPI_WIN_BASE) return reinterpret_cast<MPI_Aint>(value);
+  return keyval == MPI_WIN_SIZE ? *static_cast<MPI_Aint*>(value) : *static_cast<int*>(value);
 }
 
 void get_attr(const char* name, const MPI_Fint* win, const MPI_Fint* keyval, MPI_Aint* value, MPI_Fint* flag,
               MPI_Fint* error) {
-  const Taken* const taken = is_predefined_attribute(in_c(*keyval)) ? find(PMPI_Win_f2c(*win)) : nullptr;
+  Taken* const taken = is_predefined_attribute(in_c(*keyval)) ? find(PMPI_Win_f2c(*win)) : nullptr;
   if (taken == nullptr) return reinterpret_cast<Wrapper*>(dlsym(RTLD_NEXT, name))(win, keyval, value, flag, error);
   *value = as_number(*taken, in_c(*keyval));
-  *flag = 1;  // .TRUE. of every Fortran compiler that the hosts of this build know
+  *flag = 1;  // .TRUE. of gfortran, by which Debian builds both hosts
   if (error != nullptr) *error = MPI_SUCCESS;
 }
 

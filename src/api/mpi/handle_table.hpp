@@ -2,9 +2,9 @@
 //
 //   slots, a power of two:  [handle|value] [ 0 ] [handle|gone] [handle|value] …   the hash's slot, else the next ones
 //
-// What was removed leaves its handle in its slot, for readers that look behind it; an entry with the same handle takes
-// the slot again. A table that is half full is copied to a larger one; the old one stays until the end, for a reader
-// may be in it. So memory grows with the most entries and not with their number.
+// A removed entry leaves its handle in its slot, for readers of the slots after it; an entry with the same handle takes
+// the slot again. A table that is half full is copied to a larger one; the old one is kept until the end, for a reader
+// may be in it. So memory grows with the most entries at once and not with the number of all.
 // Threads: reads any; one writer at a time.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -15,6 +15,8 @@
 #include <memory>
 #include <type_traits>
 #include <vector>
+
+#include "base/check.hpp"
 
 namespace grapnel::front {
 
@@ -44,6 +46,7 @@ class HandleTable {
   }
 
   void add(Handle handle, Value* value) {
+    GRAPNEL_ASSERT(number_of(handle) != kFree, "a handle of the host has the number of a free slot");
     const Slots* const slots = slots_.load(std::memory_order_relaxed);
     if (slots == nullptr || 2 * (used_ + 1) > slots->mask + 1) grow();
     if (put(*generations_.back(), number_of(handle), value)) ++used_;
@@ -80,7 +83,7 @@ class HandleTable {
 
   static std::size_t hash(std::uint64_t number) { return (number * 0x9e3779b97f4a7c15u) >> 32; }
 
-  /// True: a slot that was free is taken.
+  /// True: the slot was free.
   static bool put(Slots& slots, std::uint64_t number, Value* value) {
     for (std::size_t at = hash(number) & slots.mask;; at = (at + 1) & slots.mask) {
       Slot& slot = slots.slots[at];
@@ -92,7 +95,7 @@ class HandleTable {
     }
   }
 
-  /// Of what is there, room for twice as much again.
+  /// To at least four slots for each entry and one more.
   void grow() {
     std::size_t count = kFirstSlots;
     while (count < 4 * (size_ + 1)) count *= 2;

@@ -1,8 +1,8 @@
-// Windows of ours by their handle, which is a window of the host.
+// Taken windows by their handle, which is a window of the host.
 //
 // For each window each rank makes a carrier: a window of the host of no bytes, over a communicator of its own. Its
 // handle is the window's handle; so names, attributes, their callbacks, error handlers and Fortran handles are the
-// host's own. No operation ever uses a carrier. What it would answer wrongly is answered from `Taken`.
+// host's own. No operation uses a carrier. Calls for which a carrier has the wrong answer take it from `Taken`.
 // Threads: `find` any, without a lock; `add` and `remove` one at a time.
 // Cost: the window that the thread used last: two loads and two compares; else a probe of a hash table.
 // SPDX-License-Identifier: Apache-2.0

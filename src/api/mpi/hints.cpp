@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/mpi/hints.hpp"
 
-#include <array>
 #include <vector>
+
+#include "locks/settings.hpp"
 
 namespace grapnel::front {
 namespace {
-
-constexpr std::array<LockKind, 8> kKinds = {LockKind::server_queue, LockKind::ticket,       LockKind::armci_hybrid,
-                                            LockKind::test_and_set, LockKind::mcs,          LockKind::mcs_by_cas,
-                                            LockKind::cohort,       LockKind::reader_writer};
 
 bool is_flag(const std::string& key) {
   return key == "no_locks" || key == "alloc_shared_noncontig" || key == "same_disp_unit" || key == "same_size";
 }
 
 std::optional<LockKind> kind_of(const std::string& text) {
-  for (const LockKind kind : kKinds) {
-    if (text == to_string(kind)) return kind;
+  for (const auto& choice : locks::kind_choices()) {
+    if (text == choice.text) return choice.value;
   }
   return std::nullopt;
 }

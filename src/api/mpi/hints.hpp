@@ -1,4 +1,4 @@
-// The hints of a window: MPI 3.1's keys, and two of our own.
+// The hints of a window: MPI 3.1's keys, and two of this library.
 //
 //   key                       takes                 does
 //   grapnel                   off                   the window stays the host's
@@ -6,7 +6,7 @@
 //   no_locks                  true, false           there are no locks, and no memory for them
 //   alloc_shared_noncontig    true, false           each part of shared memory begins at a page
 //   same_disp_unit            true, false           one unit is kept for all members
-//   same_size, accumulate_ordering, accumulate_ops: kept and answered; nothing depends on them
+//   same_size, accumulate_ordering, accumulate_ops: kept for MPI_Win_get_info; nothing depends on them
 // Threads: any.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -23,7 +23,7 @@ namespace grapnel::front {
 
 using Hints = std::map<std::string, std::string>;
 
-/// What MPI says where the program says nothing.
+/// MPI's defaults, in force where the program gives no hint.
 Hints default_hints(bool shared_memory);
 /// The keys of `info` that windows know, over `hints`; values that a key does not take are left out, as MPI wants it.
 void add_hints(Hints& hints, MPI_Info info);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <string>
 #include <utility>
 
 #include "api/mpi/calls.hpp"
@@ -21,16 +22,23 @@ namespace grapnel::front {
 
 Job* the_job = nullptr;
 
+Status host_barrier(MPI_Comm comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  GRAPNEL_TRY(mpi::status_of(PMPI_Ibarrier(comm, &request)));
+  return mpi::wait_for(the_job->waiting, request, 0);
+}
+
 namespace {
 
-/// A job that ends by failure says so, and takes all ranks along.
+/// Ends the job in all ranks, after a line that names the failure.
 [[noreturn]] void stop(const char* call, const Status& failure) {
   std::fprintf(stderr, "grapnel: %s: %s\n", call, failure.message().c_str());
   PMPI_Abort(MPI_COMM_WORLD, 1);
   std::abort();
 }
 
-/// Settings that one rank cannot read end the program in all, before one waits for another. `enabled`: in all ranks.
+/// Ends the program in all ranks where one cannot read its settings: no rank then waits for another in the start.
+/// `enabled`: in all ranks.
 void agree_on_settings(const char* call, bool& enabled) {
   const auto config = base::Config::from_environment(runtime::settings_groups());
   int mine[2] = {config.ok() ? 1 : 0, config.ok() && config->get<window::Settings>().enabled ? 1 : 0};
@@ -79,15 +87,12 @@ Result<std::unique_ptr<Job>> build_job() {
   return job;
 }
 
-/// Collective. The core ends with a barrier of its own, in which MPI makes no progress: all ranks meet in MPI first.
+/// Collective. The core ends with a barrier of its own, in which MPI makes no progress: so all ranks enter the host's
+/// barrier first.
 void end_job() {
   Job* const job = the_job;
   if (job->prints_statistics) job->statistics.print(MPI_COMM_WORLD);
-  MPI_Request request = MPI_REQUEST_NULL;
-  PMPI_Ibarrier(MPI_COMM_WORLD, &request);
-  if (const Status met = mpi::wait_for(job->waiting, request, 0); met.code() == Code::peer_dead) {
-    stop("MPI_Finalize", met);
-  }
+  if (const Status met = host_barrier(MPI_COMM_WORLD); met.code() == Code::peer_dead) stop("MPI_Finalize", met);
   the_job = nullptr;
   const std::unique_ptr<Job> ended(job);
   if (const Status finished = job->runtime->finish(); finished.code() == Code::peer_dead)
@@ -106,18 +111,20 @@ void watch_mpi() {
   PMPI_Comm_set_attr(MPI_COMM_SELF, keyval, nullptr);
 }
 
-/// A rank whose windows stay the host's must not be alone with that.
+/// Whether all ranks can take windows: otherwise none may.
 bool all_have(const Status& mine) {
   int good = mine.ok() ? 1 : 0, all_good = 0;
   PMPI_Allreduce(&good, &all_good, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   return all_good != 0;
 }
 
-void warn(const Status& failure) {
+/// `mine` is ok where only another rank failed.
+void warn(const Status& mine) {
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (failure.ok() || rank != 0) return;
-  std::fprintf(stderr, "grapnel: warning: all windows stay the host MPI's: %s\n", failure.message().c_str());
+  if (rank != 0) return;
+  const std::string reason = mine.ok() ? "the start failed in another rank" : mine.message();
+  std::fprintf(stderr, "grapnel: warning: all windows stay the host MPI's: %s\n", reason.c_str());
 }
 
 void start_job(const char* call) {
@@ -129,7 +136,7 @@ void start_job(const char* call) {
   const Status opened = open_host_side(**job);
   if (!all_have(opened)) {
     warn(opened);
-    static_cast<void>((*job)->runtime->finish());  // the warning has said why
+    static_cast<void>((*job)->runtime->finish());  // the warning has the reason
     return close_host_side(**job);
   }
   watch_mpi();

@@ -13,7 +13,7 @@ namespace {
 using window::Flavor;
 using window::Window;
 
-/// The first member with memory: what a query of MPI_PROC_NULL means. -1: none has.
+/// The first member with memory, which a query of MPI_PROC_NULL means. -1: none.
 int first_with_memory(const Window& window) {
   for (int place = 0; place < window.size(); ++place) {
     if (window.bytes_of(place) != 0) return place;

@@ -1,4 +1,4 @@
-// The exported names, and what they find behind them.
+// The exported names, and the next function of each.
 // SPDX-License-Identifier: Apache-2.0
 #include <dlfcn.h>
 
@@ -25,7 +25,7 @@ void look_up(Function*& found, const char* name) {
   found = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
-/// By its own words: MPI allows this call at any time.
+/// By the text of its version: MPI allows this call at any time.
 bool is_other_mpi() {
   char text[kLongestVersion] = {};
   int length = 0;
@@ -50,10 +50,6 @@ NextCalls looked_up() {
   return next;
 }
 
-}  // namespace
-
-namespace {
-
 /// Of a program of the other MPI, once that is known.
 constinit const NextCalls* other_mpi = nullptr;
 
@@ -68,8 +64,8 @@ const NextCalls& next_calls() {
 
 }  // namespace grapnel::front
 
-// A program of the other MPI has handles of another width: its arguments must pass as they came, in whole registers. So
-// an exported function does nothing but jump; MPI_Init, the first call, has addresses only.
+// A program of the other MPI has handles of another width: its arguments must pass unchanged, in whole registers. So an
+// exported function is a jump and no more; MPI_Init, the first call, has addresses only.
 #define GRAPNEL_DEFINE_AS(mpi_name, name, kind, parameters, ...)                            \
   [[gnu::noinline]] static int take_##mpi_name parameters {                                 \
     const grapnel::front::NextCalls& next = grapnel::front::next_calls();                   \

@@ -15,8 +15,6 @@ using window::Window;
 /// `request` null: completed by flush.
 using Move = Outcome (Window::*)(const window::Side&, int, const window::Place&, Pending*);
 
-int nothing(MPI_Request* request) { return request == nullptr ? MPI_SUCCESS : start_request({}, request); }
-
 int move(const Taken& taken, const char* call, Move work, const Buffer& origin, const Target& target,
          MPI_Request* request) {
   const window::Layout* const layout = layout_of(origin.type);
@@ -24,7 +22,7 @@ int move(const Taken& taken, const char* call, Move work, const Buffer& origin, 
   ArgumentCheck check(taken);
   check.count("origin_count", origin.count).count("target_count", target.count);
   check.layout("origin_datatype", layout).layout("target_datatype", target_layout);
-  if (target.rank == MPI_PROC_NULL && check.ok()) return nothing(request);
+  if (target.rank == MPI_PROC_NULL && check.ok()) return finish_call({}, request);
   if (!check.rank(target.rank).displacement(target.at).ok()) [[unlikely]]
     return check.raise(call);
   const MpiCall scope(call);
@@ -34,7 +32,7 @@ int move(const Taken& taken, const char* call, Move work, const Buffer& origin, 
                                   request == nullptr ? nullptr : &pending);
   if (!outcome.ok()) [[unlikely]]
     return raise(taken, call, outcome);
-  return request == nullptr ? MPI_SUCCESS : start_request(std::move(pending), request);
+  return finish_call(std::move(pending), request);
 }
 
 }  // namespace

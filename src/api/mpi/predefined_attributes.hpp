@@ -8,7 +8,7 @@
 namespace grapnel::front {
 
 bool is_predefined_attribute(int keyval);
-/// As MPI_Win_get_attr answers it: the base itself, else the address of the value. Needs a predefined keyval.
+/// The value as MPI_Win_get_attr has it: the base itself, else the address of the value. Needs a predefined keyval.
 void* predefined_attribute(Taken& taken, int keyval);
 
 }  // namespace grapnel::front

@@ -20,7 +20,7 @@ namespace {
 using window::Outcome;
 using window::Pending;
 
-/// What the host's call answers for a request, in the host's keeping: null where it succeeded at once.
+/// The code of a request's operation. The host keeps its address, null for an operation that succeeded at once.
 struct Answer {
   int code = MPI_SUCCESS;
 };
@@ -33,7 +33,7 @@ struct Waiter {
 struct Table {
   base::Mutex mutex;
   std::unordered_map<std::uint64_t, Waiter> waiters GRAPNEL_GUARDED_BY(mutex);
-  std::atomic<std::size_t> size{0};
+  std::atomic<std::size_t> size{0};  ///< of `waiters`, read without the mutex
 };
 Table table;
 
@@ -54,7 +54,7 @@ int cancel(void*, int) { return MPI_SUCCESS; }
 
 bool some_wait() { return table.size.load(std::memory_order_relaxed) != 0; }
 
-/// False: not ours, or complete.
+/// False: a request of the host's own, or complete.
 bool find_waiter(MPI_Request request, Waiter& found) {
   const base::MutexLock lock(table.mutex);
   const auto at = table.waiters.find(number_of(request));
@@ -63,7 +63,7 @@ bool find_waiter(MPI_Request request, Waiter& found) {
   return true;
 }
 
-/// The host sees it complete. Only one of two threads that wait for it finds it in the table.
+/// Completes it at the host, once: of two threads that wait for it only one finds it in the table.
 void complete(MPI_Request request, const Outcome& outcome) {
   {
     const base::MutexLock lock(table.mutex);
@@ -71,13 +71,14 @@ void complete(MPI_Request request, const Outcome& outcome) {
     if (at == table.waiters.end()) return;
     at->second.answer->code = class_of(outcome);
     table.waiters.erase(at);
-    table.size.fetch_sub(1, std::memory_order_relaxed);
+    table.size.store(table.waiters.size(), std::memory_order_relaxed);
   }
   PMPI_Grequest_complete(request);
 }
 
-void wait_for_ours(const char* call, int count, const MPI_Request* requests) {
-  if (!some_wait()) return;
+// `requests` null is the host's to refuse.
+void wait_for_taken(const char* call, int count, const MPI_Request* requests) {
+  if (!some_wait() || requests == nullptr) return;
   const MpiCall scope(call);
   for (int at = 0; at < count; ++at) {
     Waiter waiter;
@@ -85,9 +86,9 @@ void wait_for_ours(const char* call, int count, const MPI_Request* requests) {
   }
 }
 
-/// Whether one of them still waits.
-bool test_ours(int count, const MPI_Request* requests) {
-  if (!some_wait()) return false;
+/// Whether an operation of one of them is not complete.
+bool test_taken(int count, const MPI_Request* requests) {
+  if (!some_wait() || requests == nullptr) return false;
   bool some_left = false;
   for (int at = 0; at < count; ++at) {
     Waiter waiter;
@@ -103,14 +104,15 @@ bool test_ours(int count, const MPI_Request* requests) {
   return some_left;
 }
 
-/// Between two looks at requests of both kinds; no message of one wakes who waits for the other.
+/// The pause between two tests of the host's requests and those of taken windows. A message of either kind wakes no
+/// wait for the other kind, so it is short.
 class Nap {
  public:
   explicit Nap(os::Host& host) : host_(host) {}
   bool progress() { return false; }
   void sleep(std::uint64_t timeout_ns) {
-    os::Word nobody{0};
-    host_.wait(nobody, 0, std::min(timeout_ns, kLength_ns));
+    os::Word never_woken{0};
+    host_.wait(never_woken, 0, std::min(timeout_ns, kLength_ns));
   }
 
  private:
@@ -118,13 +120,13 @@ class Nap {
   os::Host& host_;
 };
 
-/// `ask_host()` answers whether the host's call has something to return, with its code; ours are looked at before.
+/// Tests requests of taken windows, then the host's by `ask_host(code)`, until that is true: its call has a result.
 template <typename AskHost>
 int by_turns(const char* call, int count, const MPI_Request* requests, const AskHost& ask_host) {
   const MpiCall scope(call);
   int code = MPI_SUCCESS;
   const auto look = [&] {
-    test_ours(count, requests);
+    test_taken(count, requests);
     return ask_host(code);
   };
   Nap nap(the_job->waiting->host());
@@ -144,22 +146,22 @@ int start_request(Pending pending, MPI_Request* request) {
   if (code != MPI_SUCCESS) return code;
   const base::MutexLock lock(table.mutex);
   table.waiters[number_of(*request)] = {std::move(pending), answer.release()};
-  table.size.fetch_add(1, std::memory_order_relaxed);
+  table.size.store(table.waiters.size(), std::memory_order_relaxed);
   return MPI_SUCCESS;
 }
 
 int Wait(const Calls& next, MPI_Request* request, MPI_Status* status) {
-  wait_for_ours("MPI_Wait", 1, request);
+  wait_for_taken("MPI_Wait", 1, request);
   return next.Wait(request, status);
 }
 
 int Waitall(const Calls& next, int count, MPI_Request requests[], MPI_Status statuses[]) {
-  wait_for_ours("MPI_Waitall", count, requests);
+  wait_for_taken("MPI_Waitall", count, requests);
   return next.Waitall(count, requests, statuses);
 }
 
 int Waitany(const Calls& next, int count, MPI_Request requests[], int* place, MPI_Status* status) {
-  if (!test_ours(count, requests)) return next.Waitany(count, requests, place, status);
+  if (!test_taken(count, requests)) return next.Waitany(count, requests, place, status);
   return by_turns("MPI_Waitany", count, requests, [&](int& code) {
     int done = 0;
     code = next.Testany(count, requests, place, &done, status);
@@ -168,7 +170,7 @@ int Waitany(const Calls& next, int count, MPI_Request requests[], int* place, MP
 }
 
 int Waitsome(const Calls& next, int count, MPI_Request requests[], int* done, int places[], MPI_Status statuses[]) {
-  if (!test_ours(count, requests)) return next.Waitsome(count, requests, done, places, statuses);
+  if (!test_taken(count, requests)) return next.Waitsome(count, requests, done, places, statuses);
   return by_turns("MPI_Waitsome", count, requests, [&](int& code) {
     code = next.Testsome(count, requests, done, places, statuses);
     return *done != 0 || code != MPI_SUCCESS;
@@ -176,27 +178,27 @@ int Waitsome(const Calls& next, int count, MPI_Request requests[], int* done, in
 }
 
 int Test(const Calls& next, MPI_Request* request, int* flag, MPI_Status* status) {
-  test_ours(1, request);
+  test_taken(1, request);
   return next.Test(request, flag, status);
 }
 
 int Testall(const Calls& next, int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
-  test_ours(count, requests);
+  test_taken(count, requests);
   return next.Testall(count, requests, flag, statuses);
 }
 
 int Testany(const Calls& next, int count, MPI_Request requests[], int* place, int* flag, MPI_Status* status) {
-  test_ours(count, requests);
+  test_taken(count, requests);
   return next.Testany(count, requests, place, flag, status);
 }
 
 int Testsome(const Calls& next, int count, MPI_Request requests[], int* done, int places[], MPI_Status statuses[]) {
-  test_ours(count, requests);
+  test_taken(count, requests);
   return next.Testsome(count, requests, done, places, statuses);
 }
 
 int Request_get_status(const Calls& next, MPI_Request request, int* flag, MPI_Status* status) {
-  test_ours(1, &request);
+  test_taken(1, &request);
   return next.Request_get_status(request, flag, status);
 }
 

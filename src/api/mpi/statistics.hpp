@@ -12,7 +12,7 @@
 
 namespace grapnel::front {
 
-/// What became of a window at its creation; `statistics.cpp` has a line for each.
+/// The outcome of a window's creation; `statistics.cpp` has a line for each.
 enum class Decision : std::uint8_t {
   allocated,
   shared,
@@ -24,7 +24,7 @@ enum class Decision : std::uint8_t {
   several_nodes,
   memory_out_of_reach
 };
-inline constexpr std::size_t kDecisions = 9;
+inline constexpr std::size_t kDecisions = static_cast<std::size_t>(Decision::memory_out_of_reach) + 1;
 
 class Statistics {
  public:

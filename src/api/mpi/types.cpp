@@ -18,7 +18,7 @@ struct Types {
   HandleTable<MPI_Datatype, const Predefined> predefined;
   std::vector<std::unique_ptr<const Predefined>> kept;
   int keyval = MPI_KEYVAL_INVALID;
-  base::Mutex mutex;  ///< one thread sets a type's attribute
+  base::Mutex mutex;  ///< of setting a type's attribute
 };
 
 Types& types() {
@@ -52,7 +52,7 @@ void add_integer(MPI_Datatype type) {
   add(type, integer_of(sizeof(Integer), std::is_signed_v<Integer>), TypeClass::integer);
 }
 
-/// By the size that the host gives it; not at all, where it has none or one that no integer has.
+/// By the size that the host gives it; not added where no integer has that size.
 void add_fortran_integer(MPI_Datatype type, TypeClass type_class) {
   if (type == MPI_DATATYPE_NULL) return;
   int bytes = 0;
@@ -95,7 +95,7 @@ void add_c_integers() {
   add_integer<MPI_Aint>(MPI_AINT);
   add_integer<MPI_Offset>(MPI_OFFSET);
   add_integer<MPI_Count>(MPI_COUNT);
-  add_integer<char>(MPI_CHAR);  // MPI counts it as none, but the hosts calculate with it
+  add_integer<char>(MPI_CHAR);  // in MPI it is no integer, but both hosts take it for arithmetic
   add(MPI_WCHAR, integer_of(sizeof(wchar_t), true), TypeClass::none);
   add(MPI_BYTE, NumberType::uint8, TypeClass::byte);
 }
@@ -131,7 +131,7 @@ void add_fortran_types() {
   add(MPI_2DOUBLE_PRECISION, NumberType::float64_pair, TypeClass::pair);
 }
 
-/// Sets the layout, or takes that of a thread that was quicker.
+/// Sets the layout, unless another thread has set one: then that one.
 const Layout* kept_layout(MPI_Datatype type, LayoutPointer layout) {
   const base::MutexLock lock(types().mutex);
   void* value = nullptr;

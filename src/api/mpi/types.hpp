@@ -14,7 +14,7 @@
 
 namespace grapnel::front {
 
-/// What MPI's operations ask of a type: MPI 3.1, section 5.9.2.
+/// The classes by which MPI 3.1, section 5.9.2, defines operations for types.
 enum class TypeClass : std::uint8_t { none, integer, fortran_integer, floating, logical, complex, byte, pair };
 
 struct Predefined {

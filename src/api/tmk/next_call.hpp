@@ -1,6 +1,6 @@
-// What the wrappers of system calls have in common: the function that they stand in front of, and the repetition.
+// What the wrappers of system calls have in common: the function that they precede, and the repetition.
 //
-// libtmk comes before libc among a program's libraries, so its functions of these names are the ones that the program
+// libtmk precedes libc among a program's libraries, so its functions of these names are the ones that the program
 // and its libraries call. Each finds libc's by dlsym(RTLD_NEXT).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace grapnel::tmk {
 
-/// The next function of that name. Constant-initialized: other libraries' constructors call before ours.
+/// The next function of that name. Constant-initialized: constructors of other libraries call before libtmk's run.
 template <typename Function>
 class NextCall {
  public:

@@ -2,25 +2,12 @@
 #include "locks/kinds/lock_context.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
-
-#include "base/check.hpp"
 
 namespace grapnel::locks {
 namespace {
 
-// A body and its payload, side by side.
-struct Composed {
-  std::array<std::byte, sizeof(LockBody) + kMostLockBytes> bytes;
-  std::size_t size;
-  Composed(const LockBody& body, ByteView payload) : size(sizeof body + payload.size()) {
-    GRAPNEL_CHECK(payload.size() <= kMostLockBytes, "a lock's payload of {} bytes", payload.size());
-    std::memcpy(bytes.data(), &body, sizeof body);
-    if (!payload.empty()) std::memcpy(bytes.data() + sizeof body, payload.data(), payload.size());
-  }
-  ByteView view() const { return ByteView(bytes).first(size); }
-};
+using Composed = WithPayload<LockBody, kMostLockBytes>;
 
 // acquire: pairs with the release of the thread that took the reply.
 bool has_arrived(const Answer& answer) { return answer.arrived.load(std::memory_order_acquire); }
@@ -117,7 +104,8 @@ Status LockContext::ask(Acquisition& a, NodeId to, const LockBody& body, ByteVie
   request.body = composed.view();
   request.on_reply = {[](void* context, const progress::Reply& reply) {
                         auto& answer = *static_cast<Answer*>(context);
-                        answer.refused = reply.code != progress::ReplyCode::answer;
+                        answer.refused = reply.code != progress::ReplyCode::answer ||
+                                         reply.body.size() > sizeof(LockBody) + kMostLockBytes;
                         answer.body = reply.body_as<LockBody>();
                         if (reply.body.size() > sizeof(LockBody)) {
                           const ByteView rest = reply.body.subspan(sizeof(LockBody));

@@ -6,11 +6,14 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/check.hpp"
 #include "base/mutex.hpp"
 #include "base/random.hpp"
 #include "grapnel/lock.hpp"
@@ -32,6 +35,22 @@ struct LockEnvironment {
   progress::Waiting& waiting;
   progress::Client* client;  ///< null in a job of one node
   progress::Server* server;  ///< null where this rank does not lead its node, too
+};
+
+/// A structure and the payload behind it, side by side.
+template <typename Front, std::size_t kMostPayload>
+class WithPayload {
+ public:
+  WithPayload(const Front& front, ByteView payload) : size_(sizeof front + payload.size()) {
+    GRAPNEL_CHECK(payload.size() <= kMostPayload, "a lock's payload of {} bytes, of {}", payload.size(), kMostPayload);
+    std::memcpy(bytes_.data(), &front, sizeof front);
+    if (!payload.empty()) std::memcpy(bytes_.data() + sizeof front, payload.data(), payload.size());
+  }
+  ByteView view() const { return ByteView(bytes_).first(size_); }
+
+ private:
+  std::array<std::byte, sizeof(Front) + kMostPayload> bytes_;
+  std::size_t size_;
 };
 
 class LockContext {

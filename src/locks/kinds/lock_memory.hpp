@@ -9,7 +9,7 @@
 // A hold: what the rank has to do with a lock; misuse is found by it, and when the rank dies the others of its node
 // can still read what it held. Records and places are for the kinds with a queue inside the node; places are the rank's
 // own, and lie here so that what a set takes is asked for in one piece, and refused in one. Readers and numbers are for
-// shared_mode.hpp: what those of a lock at home there leave, and what the rank has to remember of each lock of the set.
+// shared_mode.hpp: a line per lock at home there, where its readers count; a number of the rank per lock of the set.
 //
 // A home and a line are one cache line (64 bytes) each, and room for three payloads behind it where the set carries
 // any. A line is made at the first use of a lock by this node, and stays: the key table is open addressing, keys are
@@ -113,7 +113,7 @@ class LockMemory {
   /// By ordinal, kPlaceBytes each; of this rank.
   std::byte* my_places() const { return is_member() ? part(me_) + places_offset() : nullptr; }
 
-  /// A line of a lock at home in this node: its readers'.
+  /// The line of a lock at home in this node in which its readers count.
   std::byte* readers(const LockId& lock) const {
     return homes_[lock.ordinal / count_] + readers_offset() + lock.ordinal % count_ * kLineBytes;
   }
@@ -135,7 +135,7 @@ class LockMemory {
     if (room_bytes_ != 0) keep_bytes(line, room, payload);
   }
   Bytes kept(const void* line, int room) const;
-  /// The same in place, as long as no rank keeps another one there.
+  /// The same in place; valid until a rank keeps another payload there.
   ByteView kept_in_place(const void* line, int room) const;
 
   /// A free record of this rank; 0 when all are in use. `hint` spreads the search.

@@ -1,21 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "locks/kinds/shared_mode.hpp"
 
-#include <array>
-
 namespace grapnel::locks {
 namespace {
-
-// What a releaser hands on: the tally, and the payload behind it.
-struct Handed {
-  std::array<std::byte, kMostLockBytes> bytes;
-  std::size_t size;
-  Handed(const Tally& tally, ByteView payload) : size(sizeof tally + payload.size()) {
-    std::memcpy(bytes.data(), &tally, sizeof tally);
-    if (!payload.empty()) std::memcpy(bytes.data() + sizeof tally, payload.data(), payload.size());
-  }
-  ByteView view() const { return ByteView(bytes).first(size); }
-};
 
 // Before the first release nothing was handed on.
 Tally tally_in(ByteView handed) {
@@ -26,8 +13,8 @@ Tally tally_in(ByteView handed) {
 
 }  // namespace
 
-// At home. A rank that left without having been inside would make more leave than came: then none is inside, and no
-// writer waits for ever.
+// At home. Not `==`: a faulty rank that leaves without having been inside makes `left` exceed `admitted`, and a writer
+// would wait for ever.
 bool SharedMode::have_left(const LockId& lock, std::uint32_t admitted) const {
   return static_cast<std::int32_t>(admitted - readers(lock).left.load()) <= 0;
 }
@@ -37,10 +24,10 @@ bool SharedMode::none_is_inside(const LockId& lock, const Tally& tally) const {
 }
 
 Status SharedMode::hand_on(const LockId& lock, const Tally& tally, ByteView payload) {
-  return lock_->release(lock, false, Handed(tally, payload).view());
+  return lock_->release(lock, false, WithPayload<Tally, kMostLockPayload>(tally, payload).view());
 }
 
-// The caller holds the lock; afterwards it is inside.
+// The caller holds the lock; on return it has released the lock and is inside as a reader.
 Status SharedMode::admit_reader(const LockId& lock, Tally tally, ByteView payload) {
   ++tally.admitted;
   tally.since_writer = 1;
@@ -84,7 +71,7 @@ Status SharedMode::advance(Acquisition& a, std::uint64_t until_ns) {
   return a.done ? Status() : wait_for_readers(a, until_ns);
 }
 
-// It has the lock, and with it what its last holder handed on.
+// The caller holds the lock; `received` is what the last holder handed on.
 void SharedMode::take_tally(Acquisition& a) {
   a.tally = tally_in(a.received);
   const std::size_t bytes = std::min(a.received.size(), sizeof(Tally));
@@ -108,6 +95,8 @@ Status SharedMode::await_readers(Acquisition& a) {
 }
 
 Status SharedMode::wait_for_readers(Acquisition& a, std::uint64_t until_ns) {
+  GRAPNEL_ASSERT(a.step == kAwaits && !a.shared, "lock {} of rank {}: step {}, shared {}", a.lock.index,
+                 index(a.lock.home), a.step, a.shared);
   if (context_.at_home(a.lock)) {
     Readers& home = readers(a.lock);
     GRAPNEL_TRY(context_.wait_on(home.left, until_ns, [&] { return none_is_inside(a.lock, a.tally); }));
@@ -196,7 +185,7 @@ Status SharedMode::release(const LockId& lock, bool shared, ByteView payload) {
   return awaiter == kElsewhere ? context_.tell(context_.my_node, body, {}) : Status();
 }
 
-// Answers for whom the reader that leaves is the last one.
+// Where the writer is that waited for this reader as its last one; kNone: there is none.
 SharedMode::Awaiter SharedMode::count_left(const LockId& lock) {
   Readers& home = readers(lock);
   const std::uint32_t left = home.left.fetch_add(1) + 1;
@@ -236,12 +225,13 @@ void SharedMode::serve(const LockId& lock) {
 
 void SharedMode::answer_waiter(const LockId& lock, Flag flag) {
   const auto found = waiters_.find(lock.ordinal);
+  GRAPNEL_ASSERT(found != waiters_.end(), "lock {} of rank {} has no waiter", lock.index, index(lock.home));
   const Waiter waiter = found->second;
   waiters_.erase(found);
   readers(lock).awaited.store(kNone);
-  LockBody said = context_.body(Verb::await_readers, lock);
-  said.flag = flag;
-  context_.answer_later(waiter.rank, waiter.token, said, {});
+  LockBody reply = context_.body(Verb::await_readers, lock);
+  reply.flag = flag;
+  context_.answer_later(waiter.rank, waiter.token, reply, {});
 }
 
 progress::Outcome SharedMode::answer(const LockId& lock, const LockBody& body, ByteView payload,
@@ -251,9 +241,9 @@ progress::Outcome SharedMode::answer(const LockId& lock, const LockBody& body, B
   const auto admitted = static_cast<std::uint32_t>(body.value);
   if (from.node == context_.my_node || body.flag > 1 || body.value != admitted) return progress::Outcome::refused;
   if (body.flag == 1) {
-    LockBody said = body;
-    said.flag = have_left(lock, admitted) ? kGone : kInside;
-    context_.answer(request, said, {});
+    LockBody reply = body;
+    reply.flag = have_left(lock, admitted) ? kGone : kInside;
+    context_.answer(request, reply, {});
     return progress::Outcome::done;
   }
   const auto [waiter, is_new] = waiters_.try_emplace(lock.ordinal, Waiter{request.origin, request.token, admitted});
@@ -269,7 +259,7 @@ progress::Outcome SharedMode::answer(const LockId& lock, const LockBody& body, B
 // ---- the message about a death
 
 std::string SharedMode::describe(const Acquisition& a) {
-  if (a.step == kNoPlace) return "it has not asked for it yet";
+  if (a.step == kNoPlace) return "it has not requested it yet";
   if (a.step == kInLine) return lock_->describe(a);
   if (!context_.at_home(a.lock)) return "it waits for readers that its home counts";
   return fmt::format("readers inside: {}", a.tally.admitted - readers(a.lock).left.load());

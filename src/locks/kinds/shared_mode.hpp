@@ -1,38 +1,38 @@
 // A shared mode around an exclusive algorithm: a reader passes through the lock and counts itself; a writer holds the
 // lock and waits until all readers have left.
 //
-// Source: mpi2-passive, section 3 (shared and exclusive passive epochs) for what is asked for; that the count of those
-// that came in travels with the lock, so that a set of writers alone sends no message more, is the project's own step.
+// Source: mpi2-passive, section 3 (shared and exclusive passive epochs) for what is asked for. The project's own step:
+// the count of admitted readers travels with the lock, so that a set of writers alone sends no message more.
 //
 //   with the lock       admitted, since_writer   (messages.hpp: Tally), in front of a releaser's payload
 //   the lock's home     left       readers that left so far, modulo 2^32                       (a futex)
-//                       awaited    0, or how many are to have left, and who waits for that: a rank of the home's
-//                                  node, or the server for a rank elsewhere
-//   a writer's rank     admitted   what came with the lock, while it holds it
+//                       awaited    0, or the value of `left` that a writer waits for, and where that writer is: at a
+//                                  rank of the home's node, or elsewhere, and then the server waits in its place
+//   a writer's rank     admitted   the lock's, while the writer holds it
 //
 //   reader    takes the lock, adds one to `admitted`, releases the lock: it is inside.     leaves: adds one to `left`
-//   writer    takes the lock; where readers came since the last writer, waits until `left` is `admitted`
+//   writer    takes the lock; with readers admitted since the last writer, waits until `left` is `admitted`
 //
 //                       beside what the algorithm costs for an exclusive acquisition and its release
 //   shared, acquire     the algorithm's release
 //           release     at home 1 atomic addition; elsewhere 1 one-way message
-//   sole                nothing where no reader came since the last writer; else at home a wait on `left`, elsewhere
-//                       1 round trip, answered when the last one has left, and where that one is of the home's node
-//                       1 message more, of it to its server
+//   sole                nothing without readers since the last writer; else at home a wait on `left`, elsewhere 1 round
+//                       trip, answered when the last reader has left; where that one is of the home's node, 1 message
+//                       more, from it to its server
 //
-// Spinning: a writer at home on `left`, then it sleeps on it, and the last reader alone wakes it; a writer elsewhere
-// waits for the answer. Order: the algorithm's, for readers and writers alike; a writer that holds the lock keeps later
-// readers out, so none starves where the algorithm is fair. One who gives up, or only tries, hands the lock on as it
-// came. A try may find the lock taken by a reader that passes through. A reader that dies inside: it does not leave;
-// writers see the death between sleeps, and its node names it (lock_deaths.cpp).
+// Spinning: a writer at home on `left`, then it sleeps on it, and only the last reader wakes it; a writer elsewhere
+// waits for the answer. Order: the algorithm's, for readers and writers; a writer that holds the lock keeps later
+// readers out, so no rank starves where the algorithm is fair. A writer that gives up, or whose try finds readers
+// inside, releases the lock with the tally unchanged. A try may find the lock held by a reader that passes through. A
+// reader that dies inside never leaves; writers see the death between sleeps, and its node names it (lock_deaths.cpp).
 //
-// A reader that was started takes no place in line before it is looked for: else it could get the lock unseen and keep
-// other readers out for as long as its rank does not look.
+// A started shared acquisition takes no place in line before its rank's first wait or test: else it could get the lock
+// unnoticed, and keep other readers out until that rank looks.
 //
 // Invariants:
-//  1. What a releaser hands on comes to the next holder, whichever way (algorithm.hpp), so `admitted` counts every
-//     reader that is or was inside, and `left` ≤ `admitted`, modulo 2^32.
-//  2. One writer waits for the readers: it holds the lock. `awaited` and the server's waiter are of it.
+//  1. What a releaser hands on reaches the next holder by every way (algorithm.hpp), so `admitted` counts every reader
+//     that is or was inside, and `left` ≤ `admitted`, modulo 2^32.
+//  2. At most one writer waits for readers: the lock's holder. `awaited` and the server's waiter belong to it.
 //  3. The reader that makes `left` equal to `awaited` sees it: it adds before it looks, and a writer writes `awaited`
 //     before it looks at `left`; all sequentially consistent.
 // Threads: any; the waiters elsewhere are the server's.
@@ -70,11 +70,14 @@ class SharedMode final : public Algorithm {
  private:
   struct Readers {
     os::Word left;
-    std::atomic<std::uint64_t> awaited;  ///< Awaiter << 32 | a value of `left`
+    std::atomic<std::uint64_t> awaited;  ///< Awaiter << 32 | the value of `left` that it waits for
   };
-  enum Awaiter : std::uint64_t { kNone, kHere, kElsewhere };  ///< a writer of the home's node; the server
+  enum Awaiter : std::uint64_t { kNone, kHere, kElsewhere };  ///< no writer; one of the home's node; of another
   enum Step { kNoPlace, kInLine, kAwaits };
-  enum Flag : std::uint16_t { kGone, kInside };  ///< an answer's: no reader; some, or it awaits no more
+  enum Flag : std::uint16_t {
+    kGone,
+    kInside
+  };  ///< an answer's: no reader is inside; some are, or the wait was given up
   struct Waiter {
     Rank rank;
     std::uint64_t token;

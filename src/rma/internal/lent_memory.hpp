@@ -1,5 +1,5 @@
-// What is done to memory that a rank of this node has lent: by its owner in place, by others of the node and by the
-// server by process copies.
+// Accesses to memory that a rank of this node has lent: its owner works in place, the node's other ranks and its server
+// by process copies.
 //
 // The caller has looked the range up (`Lookup`), and holds the stripes of what it updates (`space`).
 //
@@ -24,8 +24,8 @@ namespace grapnel::rma {
 
 class LentMemory {
  public:
-  /// `in_place`: the rank whose lent memory is simply memory here; none for the server, which must not fault where a
-  /// rank of its process has lent what is gone.
+  /// `in_place`: the rank whose lent memory is accessed directly; none for the server, which must not fault where a
+  /// rank of its process has unmapped what it lent.
   LentMemory(segment::Lent& lent, const segment::SegmentTable& segments, std::optional<Rank> in_place)
       : lent_(lent), segments_(segments), in_place_(in_place) {}
 
@@ -47,16 +47,15 @@ class LentMemory {
     segment::Lent::Range found_;
   };
 
-  /// Of the stripes. What lies in a segment, too, has the segment's, so that both ways to it exclude each other.
+  /// The space of the stripes at an address. What lies in a segment, too, has the segment's, so that both ways to it
+  /// exclude each other.
   std::uint64_t space(Rank owner, const void* address) const {
     return segments_.contains(address, 1) ? Stripes::kInNode : index(owner) + 1;
   }
 
-  /// Parts of a put, of a get. Errors: refused (no memory there any more; some parts may be done), peer_dead.
+  /// Parts of a put, of a get. Errors: refused (the memory is gone; some parts may be done), peer_dead.
   Status put(Rank owner, std::span<const Part> parts) const;
   Status get(Rank owner, std::span<const Part> parts) const;
-  Status write(Rank owner, std::span<const os::CopyRun> runs) const { return lent_.write(owner, runs); }
-  Status read(Rank owner, std::span<const os::CopyRun> runs) const { return lent_.read(owner, runs); }
 
   /// One run of elements, no longer than a stripe or one element, as `update_run`. Errors: as `put`.
   Status update(Rank owner, const Update& update, const Reduction& kernel, std::byte* target, const std::byte* source,

@@ -1,21 +1,22 @@
 // Walks over pieces and cuts off what one message takes: a chunk of data, with its runs beside it.
 //
-// A piece has `remote` and `bytes`. The writer of the runs is the path's, so that memory once taken is used again; it
-// is a message's only until the next wait, which lets other threads in.
+// A piece has `remote` and `bytes`. The writer of the runs is the path's, so that its memory is used again; its content
+// is valid until the next wait, which lets other threads in.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>
 #include <span>
 
+#include "base/check.hpp"
 #include "rma/internal/runs.hpp"
 #include "rma/messages.hpp"
 #include "rma/stripes.hpp"
 
 namespace grapnel::rma {
 
-/// How many stripes runs lie in, as their sender and their server both count them: one that comes again later counts
-/// again.
+/// How many stripes the runs of a message lie in, counted run by run by its sender and by the server: a stripe that is
+/// left and reached again counts again.
 class StripeCount {
  public:
   void add(std::uint64_t address, std::uint64_t bytes) {
@@ -26,6 +27,7 @@ class StripeCount {
   std::uint64_t count() const { return count_; }
   /// Bytes from `address` on that keep the count within `most`.
   std::uint64_t room(std::uint64_t address, std::uint64_t most) const {
+    GRAPNEL_ASSERT(count_ <= most, "{} stripes, of {}", count_, most);
     const std::uint64_t first = address / Stripes::kStripeBytes;
     const std::uint64_t left = most - count_ + (count_ > 0 && first == last_ ? 1 : 0);
     return left == 0 ? 0 : (first + left) * Stripes::kStripeBytes - address;
@@ -70,6 +72,7 @@ class PieceCursor {
       if constexpr (kMostStripes > 0) stripes_.add(address, bytes);
       take(bytes);
     }
+    GRAPNEL_ASSERT(data_bytes_ > 0, "a message without data; {} bytes are left", left_bytes_);
     left_bytes_ -= data_bytes_;
   }
   /// What the first run's gap is counted from.

@@ -50,7 +50,7 @@ class RemotePath {
                      std::span<const Piece> pieces, const progress::OnReply& acknowledged);
   Status get_pieces(NodeId node, Operation& operation, std::span<const Piece> pieces);
 
-  /// What all messages of a transfer in parts have alike.
+  /// What is the same in all messages of a transfer in parts.
   struct PartsHead {
     progress::HandlerId handler = 0;
     Update update;

@@ -27,6 +27,16 @@ void unpack(void* base, const Strided& shape, std::size_t first, const void* in,
 /// All of one shape onto the other; they have equal levels and counts. The sides do not overlap.
 void copy_strided(void* destination, const Strided& destination_shape, const void* source, const Strided& source_shape);
 
+/// Of valid shapes. One by one: a caller's shapes were often written just before, and loads wider than their stores
+/// would wait for them.
+inline bool have_equal_counts(const Strided& one, const Strided& other) {
+  if (one.levels != other.levels) return false;
+  for (int level = 0; level <= one.levels; ++level) {
+    if (one.count[level] != other.count[level]) return false;
+  }
+  return true;
+}
+
 /// `kSides` shapes of equal counts, walked together in packed order with the fewest loops: repetitions of 1 are
 /// dropped, and a level that continues the one below without a gap on all sides is merged into it.
 template <int kSides>

@@ -30,7 +30,7 @@ constexpr std::size_t lock_block_offset(std::size_t user_bytes, int members) {
   return control_offset(control_offset(user_bytes) + control_bytes(members));
 }
 
-/// What a member allocates. No user memory is so long that this overflows: SIZE_MAX stands for what is.
+/// What a member allocates. No user memory is so long that this overflows: SIZE_MAX means more than fits.
 constexpr std::size_t part_bytes(std::size_t user_bytes, int members, std::size_t lock_block_bytes) {
   const std::size_t behind = control_bytes(members) + lock_block_bytes + 2 * kControlAlignment;
   if (user_bytes > SIZE_MAX - behind) return SIZE_MAX;
