@@ -170,7 +170,7 @@ bool collect_peers(const Effort& effort, const std::function<bool(const std::str
   if (apart.empty()) return well;
   const Lab lab(2);
   if (lab.is_up()) return collect_place(PeerPlace::two_hosts, &lab, plan, apart, sink) && well;
-  for (const PeerRow& row : apart) sink.on_skip(row.name, "there can be no lab here (its reason stands above)");
+  for (const PeerRow& row : apart) sink.on_skip(row.name, "there can be no lab here (its reason is above)");
   return well;
 }
 

@@ -2,10 +2,10 @@
 #include "session.hpp"
 
 #include <fmt/format.h>
-#include <span>
 
 #include <cstdlib>
 #include <cstring>
+#include <span>
 
 namespace grapnel::bench {
 

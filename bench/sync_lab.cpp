@@ -132,7 +132,7 @@ bool collect(const LabPart& part, const std::function<bool(const std::string&)>&
   const Lab lab(part.hosts, kDelay);
   if (!lab.is_up()) {
     for (const std::string& name : names) {
-      sink.on_skip(name, "there can be no lab here (its reason stands above)");
+      sink.on_skip(name, "there can be no lab here (its reason is above)");
     }
     return true;
   }

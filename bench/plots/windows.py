@@ -5,16 +5,13 @@ SPDX-License-Identifier: Apache-2.0
 
 import panels
 import ratios
-from panels import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY
+from panels import BLACK, BLUE, ORANGE, RED, SKY
 
 # Colour, marker, line; the hosts are dotted.
 DESIGNS = {
     "dedicated_thread": (RED, "^", "-"),
     "event_driven": (ORANGE, "s", "-"),
-    "test_and_set": (PURPLE, "X", "-"),
-    "mcs_by_cas": (BLUE, "P", "--"),
-    "mcs": (BLUE, "o", "-"),
-    "reader_writer": (GREEN, "*", "-"),
+    **{kind: panels.KINDS[kind] for kind in ["test_and_set", "mcs_by_cas", "mcs", "reader_writer"]},
     "openmpi": (SKY, "v", ":"),
     "mpich": (BLACK, "d", ":"),
 }

@@ -68,16 +68,17 @@ static void lock_all_put_flush_unlock_all(const struct window* window, int targe
   MPI_Win_unlock_all(window->handle);
 }
 
-const struct call kCalls[] = {{"put_flush", put_flush, 1, 0},
-                              {"get_flush", get_flush, 1, 0},
-                              {"fetch_and_op_flush", fetch_and_op_flush, 1, 1},
-                              {"accumulate_4KiB_flush", accumulate_flush, 1, 0},
-                              {"lock_unlock", lock_unlock, 0, 0},
-                              {"lock_put_unlock", lock_put_unlock, 0, 0},
-                              {"shared_lock_put_unlock", shared_lock_put_unlock, 0, 0},
-                              {"100_puts_flush", puts_100_flush, 1, 0},
-                              {"lock_all_put_flush_unlock_all", lock_all_put_flush_unlock_all, 0, 0},
-                              {NULL, NULL, 0, 0}};
+/* The end has no name. */
+static const struct call kCalls[] = {{"put_flush", put_flush, 1, 0},
+                                     {"get_flush", get_flush, 1, 0},
+                                     {"fetch_and_op_flush", fetch_and_op_flush, 1, 1},
+                                     {"accumulate_4KiB_flush", accumulate_flush, 1, 0},
+                                     {"lock_unlock", lock_unlock, 0, 0},
+                                     {"lock_put_unlock", lock_put_unlock, 0, 0},
+                                     {"shared_lock_put_unlock", shared_lock_put_unlock, 0, 0},
+                                     {"100_puts_flush", puts_100_flush, 1, 0},
+                                     {"lock_all_put_flush_unlock_all", lock_all_put_flush_unlock_all, 0, 0},
+                                     {NULL, NULL, 0, 0}};
 
 const struct call* call_of_name(const char* name) {
   for (const struct call* call = kCalls; call->name != NULL; ++call) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The jobs of `bench windows`: the same program by each MPI, on the host's windows or on ours, in one place after another."""
+"""The jobs of `bench windows`: one program by each MPI, on the host's windows or on Grapnel's, in place after place."""
 
 import dataclasses
 import os
@@ -10,6 +10,7 @@ import sys
 
 LAB = pathlib.Path(__file__).resolve().parents[2] / "tools/lab/lab"
 LIMIT_S = 120
+NO_LAB = "there can be no lab here"
 # Without UCX Debian's Open MPI has no windows between hosts.
 OPENMPI_BETWEEN_HOSTS = {f"OMPI_MCA_{name}": value
                          for name, value in [("pml", "ucx"), ("osc", "ucx"), ("opal_common_ucx_tls", "any"),
@@ -22,7 +23,7 @@ class Trouble(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Windows:
-    """The windows of one MPI: the host's, or with `library` ours in front of it."""
+    """The windows of one MPI: the host's, or with `library`, preloaded, Grapnel's."""
 
     mpi: str
     program: str
@@ -80,7 +81,7 @@ def run(words):
 
 
 class OneMachine:
-    """Ranks of this machine, on so many virtual nodes of ours."""
+    """Ranks of this machine; with Grapnel's windows on so many virtual nodes."""
 
     def __init__(self, nodes=1):
         self.nodes = nodes
@@ -109,7 +110,7 @@ class Hosts:
         if up.returncode == 0 and numbers:
             self.number = numbers[0]
         else:
-            print(f"bench windows: there can be no lab here: {up.stderr.strip()}", file=sys.stderr)
+            print(f"bench windows: {NO_LAB}: {up.stderr.strip()}", file=sys.stderr)
         return self
 
     def __exit__(self, *_):

@@ -11,6 +11,7 @@ from judging import Row
 BUSY_MS = 350
 BUSY_CALLS = 1000  # in that time, at least
 BUSY = ["lock_put_unlock", "put_flush", "get_flush", "fetch_and_op_flush"]
+BUSY_PLACES, IDLE_PLACES = ["one_node", "two_nodes", "two_hosts"], ["same_node", "two_hosts"]
 KINDS = ["allocate", "create", "alloc_mem", "dynamic"]
 IDLE = {"allocate": ["put_flush", "get_flush", "fetch_and_op_flush", "lock_unlock", "shared_lock_put_unlock",
                      "accumulate_4KiB_flush"],
@@ -30,12 +31,26 @@ def place_of(name):
         yield lab if lab.number is not None else None
 
 
+def in_places(session, names, places, kinds, measure):
+    """`measure` at each place with each kind of window of which rows are wanted; a lab lasts for all kinds."""
+    for where in places:
+        if not session.wants(names(session), f"/{where}/"):
+            continue
+        with place_of(where) as place:
+            for kind in kinds:
+                wanted = session.wants(names(session), f"/{where}/{kind}/")
+                if place is None:
+                    session.skip(wanted, jobs.NO_LAB)
+                elif wanted:
+                    measure(session, where, place, kind)
+
+
 def start_ours(place, windows, ranks, *words, **settings):
     return jobs.start(place, windows, ranks, *words, GRAPNEL_STATS="1", **settings)
 
 
 def passed(outcome):
-    """Why our library left a window to the host; empty: it did not."""
+    """Why Grapnel passed a window to the host; empty: it did not."""
     reasons = re.findall(r"^windows passed: (.*) \d+$", outcome.errors, re.MULTILINE)
     return "the host's windows: " + reasons[0] if reasons else ""
 
@@ -43,7 +58,7 @@ def passed(outcome):
 # ---- while the target computes ----
 
 def busy_names(session):
-    for place in ["one_node", "two_nodes", "two_hosts"]:
+    for place in BUSY_PLACES:
         for kind in KINDS:
             for call in BUSY:
                 for ours in session.ours:
@@ -59,10 +74,10 @@ def beside(hosts, call):
 def busy_windows(session, where, place, kind):
     span_ms = BUSY_MS // (10 if session.quick else 1)
     hosts = {}
-    if where != "two_nodes":  # which are ours
-        hosts = {host.name: jobs.start(place, host, 2, "busy_target", kind, span_ms) for host in session.hosts}
+    if where != "two_nodes":  # the host MPIs have no virtual nodes
+        hosts = {host.name: jobs.start(place, host, 2, "busy_target", kind, span_ms, *BUSY) for host in session.hosts}
     for ours in session.ours:
-        outcome = start_ours(place, ours, 2, "busy_target", kind, span_ms)
+        outcome = start_ours(place, ours, 2, "busy_target", kind, span_ms, *BUSY)
         for call in BUSY:
             name = f"busy_target/{where}/{kind}/{call}/{ours.name}"
             if outcome.why_not(call):
@@ -73,22 +88,13 @@ def busy_windows(session, where, place, kind):
 
 
 def busy_target(session):
-    for where in ["one_node", "two_nodes", "two_hosts"]:
-        if not session.wants(busy_names(session), f"/{where}/"):
-            continue
-        with place_of(where) as place:
-            for kind in KINDS:
-                names = session.wants(busy_names(session), f"/{where}/{kind}/")
-                if place is None:
-                    session.skip(names, "there can be no lab here")
-                elif names:
-                    busy_windows(session, where, place, kind)
+    in_places(session, busy_names, BUSY_PLACES, KINDS, busy_windows)
 
 
 # ---- while the target waits in MPI_Barrier ----
 
 def idle_names(session):
-    for place in ["same_node", "two_hosts"]:
+    for place in IDLE_PLACES:
         for kind, calls in IDLE.items():
             for call in calls:
                 for ours in session.ours:
@@ -96,7 +102,7 @@ def idle_names(session):
 
 
 def middle(rounds, ours):
-    """The round whose ratio to the faster host is the median: our time, the host's, and which host."""
+    """The round whose ratio to the faster host is the median: the time of `ours`, the host's, and which host."""
     medians = {host: statistics.median(values) for host, values in rounds.items() if values and not host.startswith("ours")}
     if not medians or not rounds.get(ours):
         return None
@@ -129,29 +135,20 @@ def idle_windows(session, where, place, kind):
         for ours in session.ours:
             name = f"idle_target/{where}/{kind}/{call}/{ours.name}"
             found = middle(rounds, ours.name)
-            notes = [f"{who} {why}" for (who, what), why in troubles.items()
-                     if what == call and (who == ours.name or not who.startswith("ours"))]
+            notes = [f"{windows} {why}" for (windows, what), why in troubles.items()
+                     if what == call and (windows == ours.name or not windows.startswith("ours"))]
             if found is None:
                 session.fail(name, "; ".join(notes) or "no host was measured", "")
                 continue
             mine, theirs, host = found
-            others = [f"{who} {statistics.median(values):.0f}" for who, values in rounds.items()
-                      if values and who not in (host, *(one.name for one in session.ours))]
+            others = [f"{windows} {statistics.median(values):.0f}" for windows, values in rounds.items()
+                      if values and windows != host and not windows.startswith("ours")]
             session.report(Row(name, mine, "ns", theirs, runs=len(rounds[ours.name]),
                                note="; ".join([f"beside {host}", *others, *notes])))
 
 
 def idle_target(session):
-    for where in ["same_node", "two_hosts"]:
-        if not session.wants(idle_names(session), f"/{where}/"):
-            continue
-        with place_of(where) as place:
-            for kind in IDLE:
-                names = session.wants(idle_names(session), f"/{where}/{kind}/")
-                if place is None:
-                    session.skip(names, "there can be no lab here")
-                elif names:
-                    idle_windows(session, where, place, kind)
+    in_places(session, idle_names, IDLE_PLACES, IDLE, idle_windows)
 
 
 # ---- messages between two nodes ----
@@ -163,7 +160,7 @@ def message_names(session):
 
 
 def sent(outcome):
-    """Messages of the whole job, answers and acknowledgements counted; None where it says nothing of them."""
+    """Messages of the whole job, answers and acknowledgements counted; None where it printed no count."""
     counts = SENT.findall(outcome.errors)
     return sum(map(int, counts)) if outcome.well and len(counts) == 2 else None
 
@@ -185,12 +182,6 @@ def messages_per(begin, few, many, tries):
     return None if None in counts else (counts[1] - counts[0]) / (many - few)
 
 
-def whole(value):
-    """Each of these calls sends the same number of messages, so what is between two numbers is of the starts: fewer than
-    one message for four calls. More is shown as it is."""
-    return round(value) if abs(value - round(value)) < 0.25 else round(value, 2)
-
-
 def messages(session):
     for call in MESSAGES:
         for ours in session.ours:
@@ -203,4 +194,4 @@ def messages(session):
             if value is None:
                 session.fail(name, "a job failed", "")
             else:
-                session.report(Row(name, whole(value), "messages", runs=many - few))
+                session.report(Row(name, value, "messages", runs=many - few))

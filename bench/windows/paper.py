@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of the paper mpi2-passive-one-sided-2004: its four designs and ours by MPI_Win_lock and MPI_Win_unlock.
+"""The figures of the paper mpi2-passive-one-sided-2004: its four designs and Grapnel's, by MPI_Win_lock and
+MPI_Win_unlock.
 
 Nodes are the hosts of a lab, so that the host MPIs have them as well; where there can be none, virtual nodes and no hosts.
 """
@@ -21,7 +22,7 @@ DESIGNS = {
 }
 ORIGINS, THREADS = [1, 2, 4, 7], [0, 1, 2, 4]
 OVERHEAD = ["lock", "unlock", "both"]
-# Figure: ranks, words of the program, the program's rows and ours; times in ns there, in µs here.
+# Figure: ranks, words of the program, rows; the program's times are in ns, those of the rows in µs.
 FIGURES = {
     "overhead": (2, lambda ms: [ms], OVERHEAD),
     "delay": (3, lambda ms: [max(3, ms // 5)], ["delay"]),
@@ -36,11 +37,16 @@ def name_of(figure, what, design):
     return f"paper/{figure}/{what}/{design}" if not figure.startswith(("delay", "pairs")) else f"paper/{figure}/{design}"
 
 
+def is_measured(design, ranks):
+    """Not eight servers that poll: each takes a processor for itself."""
+    return ranks < 8 or design != "dedicated_thread"
+
+
 def names(session):
     for figure, (ranks, _, rows) in FIGURES.items():
         for design in [*DESIGNS, *(host.name for host in session.hosts)]:
             for row in rows:
-                if ranks < 8 or design != "dedicated_thread":
+                if is_measured(design, ranks):
                     yield name_of(figure, row, design)
     for origins in ORIGINS:
         for design in DESIGNS:
@@ -77,11 +83,11 @@ class Rounds:
     def report(self, session, name, waits):
         values = sorted(self.values.get(name, []))
         if not values:
-            return session.fail(name, self.troubles.get(name, "not measured"), "")
+            session.fail(name, self.troubles.get(name, "not measured"), "")
+            return
         low, high = values[len(values) // 4], values[(3 * len(values)) // 4]
         note = "waits for the target" if waits else ""
         session.report(Row(name, statistics.median(values), "us", runs=len(values), low=low, high=high, note=note))
-        return None
 
 
 def figure_of(session, figure, place, with_hosts):
@@ -91,7 +97,7 @@ def figure_of(session, figure, place, with_hosts):
     for _ in range(1 if session.quick else 3):
         for design, windows, settings in designs(session, with_hosts):
             wanted = {row: name_of(figure, row, design) for row in rows}
-            if not session.wants(wanted.values()) or (ranks == 8 and design == "dedicated_thread"):
+            if not session.wants(wanted.values()) or not is_measured(design, ranks):
                 continue
             outcome = jobs.start(place, windows, ranks, figure.split("/")[0], *words(span_ms), **settings)
             rounds.take(wanted, outcome)
@@ -131,5 +137,5 @@ def figures(session):
             figure_of(session, figure, lab if has_lab else jobs.OneMachine(hosts_of(figure, ranks)), has_lab)
             if not has_lab:
                 session.skip([name for name in wanted if name.endswith(tuple(host.name for host in session.hosts))],
-                             "there can be no lab here")
+                             jobs.NO_LAB)
     contended(session)

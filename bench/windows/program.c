@@ -51,7 +51,7 @@ void fail(const char* what) {
 
 void print_row(const char* name, double value) {
   printf("window-row %s %.10g\n", name, value);
-  fflush(stdout); /* what comes next may crash the host */
+  fflush(stdout); /* the next row may crash the host MPI */
 }
 
 static void print_wrong(const char* name) {
@@ -59,7 +59,7 @@ static void print_wrong(const char* name) {
   fflush(stdout);
 }
 
-/* After a barrier: rank 1 looks whether its memory is what rank 0 made it. */
+/* After a barrier: rank 1 compares its memory with what rank 0 put and added. */
 static void look(const struct window* window, const struct call* call, int64_t additions) {
   int64_t expected[2] = {last_put(), additions};
   MPI_Bcast(expected, 2, MPI_INT64_T, 0, MPI_COMM_WORLD);
@@ -83,11 +83,10 @@ static double calls_within(const struct window* window, const struct call* call,
   return done - 1; /* the last one was complete later */
 }
 
-static void busy_target(const char* kind, char* stack, double span_ns) {
-  static const char* const names[] = {"lock_put_unlock", "put_flush", "get_flush", "fetch_and_op_flush"};
+static void busy_target(const char* kind, char* stack, double span_ns, int count, char** names) {
   struct window window = make_window(kind, stack, kTarget);
   int64_t additions = 0;
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < count; ++i) {
     const struct call* const call = call_of_name(names[i]);
     if (g_rank == 0 && call->needs_lock_all) MPI_Win_lock_all(0, window.handle);
     if (g_rank == 0) call->run(&window, kTarget); /* the first use makes connections */
@@ -165,8 +164,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &g_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &g_size);
   if (g_size < 2 || argc < 3) fail("anything with fewer than two ranks or words");
-  if (strcmp(argv[1], "busy_target") == 0 && argc == 4) {
-    busy_target(argv[2], stack, atof(argv[3]) * 1e6);
+  if (strcmp(argv[1], "busy_target") == 0 && argc > 4) {
+    busy_target(argv[2], stack, atof(argv[3]) * 1e6, argc - 4, argv + 4);
   } else if (strcmp(argv[1], "idle_target") == 0 && argc > 4) {
     idle_target(argv[2], stack, atof(argv[3]) * 1e6, argc - 4, argv + 4);
   } else if (strcmp(argv[1], "messages") == 0 && argc == 4) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The measurements of `./dev bench windows`, for MPI's interface alone: what a job prints is for windows.py to judge.
- * Nothing of Grapnel is included here; the same program runs on the host MPI's windows, and preloaded on ours.
+ * Nothing of Grapnel is included here; the same program runs on the host MPI's windows and, with
+ * libgrapnel-mpi preloaded, on Grapnel's.
  *
- *   PROGRAM busy_target WINDOW MILLISECONDS    calls that rank 0 completes while rank 1 computes
+ *   PROGRAM busy_target WINDOW MILLISECONDS CALL...    calls that rank 0 completes while rank 1 computes
  *   PROGRAM idle_target WINDOW MILLISECONDS CALL...    what a call takes while rank 1 waits in MPI_Barrier
- *   PROGRAM messages CALL COUNT                nothing but that many calls of one rank, after some to learn
+ *   PROGRAM messages CALL COUNT    nothing but that many calls of one rank, after some to learn
  *   PROGRAM overhead|delay|concurrency|contended|computing|pairs NUMBERS...   the figures of the paper
  *
  * A line for each result: "window-row NAME VALUE", times in ns; "window-wrong NAME" where memory is not what it must
@@ -36,14 +37,12 @@ struct call {
   int adds_one; /* to the counter */
 };
 
-/* All calls; the end has no name. */
-extern const struct call kCalls[];
 const struct call* call_of_name(const char* name);
 
 /* Collective. `kind`: allocate, create (`stack` is the memory), alloc_mem, dynamic. `target`: of dynamic ones. */
 struct window make_window(const char* kind, char* stack, int target);
 void free_window(struct window* window, const char* kind);
-/* Rank 0's side of the last put; what the counter of `target` must be. */
+/* The value of this rank's last put; the words of this rank's memory that puts and additions change. */
 int64_t last_put(void);
 int64_t* counter_of(const struct window* window);
 int64_t* word_of(const struct window* window);

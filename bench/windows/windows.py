@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`./dev bench windows`: MPI's windows on our library, beside the windows of the host MPIs. docs/windows.md describes the rows.
+"""`./dev bench windows`: MPI's windows by Grapnel, beside those of the host MPIs. docs/windows.md describes the rows.
 
 usage: windows.py --programs DIR --library MPI=FILE... --bars FILE [--filter TEXT] [--runs N] [--quick] [--check] [--json FILE]
 """

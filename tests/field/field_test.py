@@ -145,7 +145,7 @@ class Outputs(Case):
 class Closed(Case):
     """Programs that are started without some of the standard descriptors, as daemons do."""
 
-    def test_nothing_of_ours_takes_their_places(self):
+    def test_no_descriptor_of_grapnel_takes_their_places(self):
         """Else what the program prints lands in its shared memory, or in a socket."""
         for closed in jobs.CLOSED:
             for launcher, ranks in (([OPTIONS.tool, "run", "-n", "3", "--nodes", "2"], 3), ([], 1)):
@@ -236,7 +236,7 @@ class Builds(Case):
         code, out, err = self.join("export GRAPNEL_LOCK=mcs", OPTIONS.lu, *LU)
         self.assertNotEqual(code, 0)
         self.assertRegex(out + err, "rank 1 on host .*GRAPNEL_LOCK=mcs, rank 0 .*GRAPNEL_LOCK=cohort;")
-        self.assertNotIn("GRAPNEL_BARRIER", out + err)  # it is alike
+        self.assertNotIn("GRAPNEL_BARRIER", out + err)  # it is the same in both
 
 
 class Mistakes(Case):

@@ -227,14 +227,14 @@ WORLD_TEST_ON(LockCounts, OfReadersAreWhatIsPromised, (std::vector<Shape>{{3, 3}
     EXPECT_EQ(of(2, leave), 1);
     EXPECT_EQ(of(1, lock), 4) << "asks whether the readers have left";
     EXPECT_EQ(of(1, unlock), 1);
-    EXPECT_EQ(of(2, lock), 2) << "none came since";
+    EXPECT_EQ(of(2, lock), 2) << "no reader since";
     EXPECT_EQ(of(2, unlock), 1);
     EXPECT_EQ(of(1, share), 3);
     EXPECT_EQ(of(1, leave), 1);
     EXPECT_EQ(of(0, lock), 2 * asks) << "it looks itself";
     EXPECT_EQ(of(0, unlock), asks);
 
-    // A writer elsewhere waits for a reader of the home's node, which is the last one and says so.
+    // A writer elsewhere waits for a reader of the home's node, which is the last one and informs its server.
     EXPECT_EQ(of(0, share), 3 * asks);
     LockRequest request;
     EXPECT_EQ(of(1,

@@ -36,9 +36,9 @@ constexpr Mutant kMutants[] = {
     {19, LockKind::reader_writer, "NobodyIsWokenByTheBell"},
     {20, LockKind::ticket, "ReadersLetAWriterIn"},
     {21, LockKind::cohort, "AReaderIsNotNamedToTheNextWriter"},
-    {22, LockKind::mcs, "AWriterForgetsWhoCameBefore"},
+    {22, LockKind::mcs, "AWriterForgetsTheReadersBefore"},
     {23, LockKind::test_and_set, "TheLastReaderWakesNoWriter"},
-    {24, LockKind::cohort, "TheLastReaderDoesNotTellTheServer"},
+    {24, LockKind::cohort, "TheLastReaderDoesNotInformTheServer"},
     {25, LockKind::armci_hybrid, "AWriterThatGaveUpStaysInside"},
     {26, LockKind::server_queue, "TheServerAnswersAWriterAtOnce"},
 };

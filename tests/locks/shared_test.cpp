@@ -1,4 +1,4 @@
-// Shared and exclusive, of every kind, in all worlds: who may be inside beside whom, and who waits for whom.
+// Shared and exclusive, of every kind, in all worlds: which ranks may be inside together, and which must wait.
 // SPDX-License-Identifier: Apache-2.0
 #include <vector>
 
@@ -119,7 +119,7 @@ WORLD_TEST(LockSharedMode, MisuseIsAnErrorAndHarmsNothing) {
     EXPECT_OK(g.destroy_lock_set(set));
     EXPECT_CODE(Code::invalid_argument, set.lock_shared(0, me));
   }
-  // All create it alike.
+  // All ranks must create it with the same options.
   LockOptions options;
   options.kind = LockKind::ticket;
   options.shared_mode = index(me) == 0;
@@ -174,7 +174,7 @@ WORLD_TEST(LockSharedMode, IsTakenAtOnceWhereNoRankIsAsked) {
   }
 }
 
-// What was started and is not looked for keeps no reader out.
+// An acquisition that was started and is not tested keeps no reader out.
 WORLD_TEST_ON(LockSharedMode, AReaderThatDoesNotLookKeepsNoReaderOut,
               (std::vector<Shape>{{3, 1}, {3, 2}, {3, 3}, {4, 2}})) {
   const Rank home{0};
@@ -243,8 +243,8 @@ WORLD_TEST_ON(LockSharedMode, AWriterThatWasStartedWaitsForTheReaders,
   }
 }
 
-// Always a reader inside, of which each leaves only when another has come: a writer that only waits for a moment
-// without readers would wait to the end.
+// A reader is always inside: each leaves only after another was admitted. A writer that waited for a moment without
+// readers would wait to the end.
 WORLD_TEST_ON(LockSharedMode, ReadersThatNeverStopDoNotKeepAWriterOut, (std::vector<Shape>{{4, 1}, {4, 2}, {4, 4}})) {
   if (!world_has_virtual_time()) return;  // when they overlap is the machine's affair; endurance_test.cpp has that
   os::Host& host = *RuntimeAccess::parts(g).host;

@@ -65,7 +65,7 @@ inline admit_reader() {
   take();
   admitted++;
 #if MUTANT != 2
-  since_writer = 1;                                      /* planted 2: the next writer is not told */
+  since_writer = 1;                                      /* planted 2: the next writer sees no reader */
 #endif
   release()
 }
@@ -81,7 +81,7 @@ proctype reader_at_home() {
      :: whom == HERE -> asleep = 0                       /* the wake-up */
      :: whom == ELSEWHERE ->
 #if MUTANT != 3
-        to_server[0]!COUNTED(0)                          /* planted 3: the server is not told */
+        to_server[0]!COUNTED(0)                          /* planted 3: no message to the server */
 #else
         skip
 #endif
@@ -137,7 +137,7 @@ proctype writer_at_home() {
      :: none ->
         be_inside_alone();
         since_writer = 0
-     :: else                                             /* hands the lock on as it came */
+     :: else                                             /* releases the lock with the tally unchanged */
      fi;
      release();
      round++
@@ -177,15 +177,15 @@ proctype writer_elsewhere() {
 active proctype server() {
   byte value, whom, seen, wanted;
   bit waits;
-  mtype said;
+  mtype verb;
 end:
   do
   :: if
-     :: to_server[0]?said(value)
-     :: to_server[1]?said(value)
+     :: to_server[0]?verb(value)
+     :: to_server[1]?verb(value)
      fi;
      if
-     :: said == LEFT ->
+     :: verb == LEFT ->
         count_left(whom, seen);
         if
 #if MUTANT != 4
@@ -193,13 +193,13 @@ end:
 #endif
         :: else
         fi
-     :: said == AWAIT ->
+     :: verb == AWAIT ->
         waits = 1;
         wanted = value;
 #if MUTANT != 5
         atomic { awaiter = ELSEWHERE; awaited = wanted }
 #endif
-     :: said == STOP && waits ->
+     :: verb == STOP && waits ->
         waits = 0;
         atomic { awaiter = NONE; awaited = 0 };
         answers!INSIDE
@@ -213,7 +213,7 @@ end:
         answers!GONE
      :: else
 #if MUTANT == 5
-        ; if :: said == AWAIT && waits -> atomic { awaiter = ELSEWHERE; awaited = wanted } :: else fi   /* planted 5: looks first */
+        ; if :: verb == AWAIT && waits -> atomic { awaiter = ELSEWHERE; awaited = wanted } :: else fi   /* planted 5: looks first */
 #endif
      fi
   od

@@ -21,7 +21,7 @@
 #include "os/fault_handler.hpp"
 #include "os/shared_memory.hpp"
 
-// The calls of a trap by userfaultfd are counted here: the program's own `ioctl` comes before libc's.
+// The calls of a trap by userfaultfd are counted here: the program's own `ioctl` precedes libc's.
 static std::atomic<int> ioctl_calls{0};
 
 extern "C" int ioctl(int file, unsigned long request, ...) noexcept {

@@ -1,4 +1,4 @@
-// A layer that the tree does not know becomes a service: nothing outside its folder and the array of services changes.
+// A layer from outside the tree becomes a service: nothing outside its folder and the array of services changes.
 // SPDX-License-Identifier: Apache-2.0
 #include "probe/probe.hpp"
 

@@ -16,7 +16,7 @@ namespace grapnel::test {
 inline rma::Rma& rma_of(Runtime& g) { return *RuntimeAccess::parts(g).rma; }
 inline segment::Lent& lent_of(Runtime& g) { return RuntimeAccess::parts(g).core->service<rma::RmaService>().lent(); }
 
-/// Everybody's address of something of its own.
+/// By rank: the address that each has passed.
 inline std::vector<std::byte*> addresses_of_all(Runtime& g, void* mine) {
   const auto address = reinterpret_cast<std::uint64_t>(mine);
   const auto all = g.allgather(g.world(), base::bytes_of(address));

@@ -1,4 +1,4 @@
-// Lent memory where the kernel copies nothing between processes: every rank learns it, with the reason.
+// Lent memory where the kernel copies nothing between processes: every rank gets that answer, with the reason.
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <cerrno>

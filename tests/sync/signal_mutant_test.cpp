@@ -92,7 +92,7 @@ TEST(SignalMutant, AWakeThatIsLostIsFound) {
   for (const Shape shape : kShapes) EXPECT_GE(delay_of_waking(1, shape, true), kLate_ns);
 }
 
-TEST(SignalMutant, AWaiterHearsOfADeath) {
+TEST(SignalMutant, AWaiterIsInformedOfADeath) {
   for (const Shape shape : kShapes) {
     Status answer;
     const Rank victim{shape.ranks - 1};

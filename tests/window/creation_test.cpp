@@ -5,11 +5,6 @@
 #include "window/opened.hpp"
 
 namespace grapnel::test {
-namespace {
-
-int me(const Runtime& g) { return static_cast<int>(g.rank()); }
-
-}  // namespace
 
 // Places are in the order in which their maker named the ranks: here the ranks backwards, with parts and units of
 // different lengths.
@@ -111,7 +106,7 @@ WORLD_TEST(WindowCreation, OnMemoryOfSegments) {
   EXPECT_OK(g.free(*memory));
 }
 
-// Memory on the stack, beside memory of a segment: the same operations, or the reason why not.
+// Memory on the stack, beside memory of a segment: the same operations, or `unavailable`.
 WORLD_TEST(WindowCreation, OnMemoryOfNoSegment) {
   const auto memory = g.allocate(256);
   ASSERT_OK(memory.status());
@@ -191,7 +186,7 @@ WORLD_TEST(WindowCreation, DynamicWindowsReachWhatIsAttached) {
   EXPECT_DONE(windows_of(g).free(window));
 }
 
-WORLD_TEST(WindowCreation, MembersThatDifferAreRefusedAlike) {
+WORLD_TEST(WindowCreation, MembersThatDifferAreAllRefused) {
   window::Options options;
   options.no_locks = me(g) == 0;
   const auto made = windows_of(g).allocate(everyone(g), 8, 8, options);

@@ -7,8 +7,6 @@
 namespace grapnel::test {
 namespace {
 
-int me(const Runtime& g) { return static_cast<int>(g.rank()); }
-
 std::vector<int> around(const Runtime& g, int by) {
   const int size = g.size(), place = (me(g) + by % size + size) % size;
   return {place};

@@ -41,6 +41,16 @@ class CountingWorker final : public PassingWorker {
   std::atomic<int>& count_;
 };
 
+/// Counts what the rank's client and server send.
+runtime::Foundation counting_foundation(sim::RankWorld& me, std::atomic<int>& count) {
+  runtime::Foundation foundation = foundation_of(me);
+  foundation.make_transport = [&](const base::Config&, const launch::Launch&) {
+    return Result<std::shared_ptr<transport::Transport>>(std::make_shared<WrappedTransport>(
+        me.transport, [&](auto worker) { return std::make_unique<CountingWorker>(std::move(worker), count); }));
+  };
+  return foundation;
+}
+
 Outcome nothing(Window&) { return {}; }
 
 /// Ranks 0 and 1 on node 0, 2 and 3 on node 1. What rank `by` does is counted in the last of several rounds; `begin` is
@@ -55,12 +65,7 @@ int messages_of(const Scene& scene) {
   std::atomic<int> count{0};
   int counted = -1;
   const auto outcome = sim::run_world(options, [&](sim::RankWorld& me) {
-    auto foundation = foundation_of(me);
-    foundation.make_transport = [&](const base::Config&, const launch::Launch&) {
-      return Result<std::shared_ptr<transport::Transport>>(std::make_shared<WrappedTransport>(
-          me.transport, [&](auto worker) { return std::make_unique<CountingWorker>(std::move(worker), count); }));
-    };
-    auto started = runtime::assemble(std::move(foundation));
+    auto started = runtime::assemble(counting_foundation(me, count));
     ASSERT_OK(started.status());
     Runtime& g = **started;
     const auto window = allocate_words(g, 256);
@@ -169,19 +174,12 @@ TEST(WindowMessages, ASecondRankOfTheNodeBesideTheFirst) {
 
 // The count of a post, and of a complete, is one message each; a put between them is not acknowledged.
 TEST(WindowMessages, PostStartCompleteWait) {
-  std::atomic<int> puts{1};
-  for (const int count : {0, 1, 7}) {
-    puts = count;
+  for (const int puts : {0, 1, 7}) {
     sim::WorldOptions options{.ranks = 2, .nodes = 2};
     std::atomic<int> messages{0};
     int counted = -1;
     const auto outcome = sim::run_world(options, [&](sim::RankWorld& me) {
-      auto foundation = foundation_of(me);
-      foundation.make_transport = [&](const base::Config&, const launch::Launch&) {
-        return Result<std::shared_ptr<transport::Transport>>(std::make_shared<WrappedTransport>(
-            me.transport, [&](auto worker) { return std::make_unique<CountingWorker>(std::move(worker), messages); }));
-      };
-      auto started = runtime::assemble(std::move(foundation));
+      auto started = runtime::assemble(counting_foundation(me, messages));
       ASSERT_OK(started.status());
       Runtime& g = **started;
       const auto window = allocate_words(g, 16);
@@ -208,7 +206,7 @@ TEST(WindowMessages, PostStartCompleteWait) {
       EXPECT_OK(g.finish());
     });
     EXPECT_TRUE(outcome.ok()) << outcome.report;
-    EXPECT_EQ(counted, count + 2) << count << " puts";
+    EXPECT_EQ(counted, puts + 2) << puts << " puts";
   }
 }
 

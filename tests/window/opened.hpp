@@ -23,6 +23,8 @@ using window::Windows;
 
 inline Windows& windows_of(Runtime& g) { return RuntimeAccess::parts(g).core->service<Windows>(); }
 
+inline int me(const Runtime& g) { return static_cast<int>(g.rank()); }
+
 inline std::vector<Rank> everyone(const Runtime& g) {
   std::vector<Rank> all;
   for (int rank = 0; rank < g.size(); ++rank) all.push_back(Rank{rank});

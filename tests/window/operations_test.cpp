@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::size_t kWords = 64;
 
-int me(const Runtime& g) { return static_cast<int>(g.rank()); }
 int next_of(const Runtime& g) { return (me(g) + 1) % g.size(); }
 
 }  // namespace

@@ -21,7 +21,7 @@ using window::Bug;
 constexpr std::uint64_t kMostSeeds = 100, kSeedsWithoutBug = 50;
 
 // All ranks increase a counter of the last rank under its exclusive lock. Ranks of a node hand the lock over without a
-// message, while what they put goes over connections of their own: a lock that is released too early loses a step.
+// message, while their puts use connections of their own: a lock that is released too early loses a step.
 std::string count_under_lock(Runtime& g) {
   constexpr int kSteps = 10;
   const auto window = allocate_words(g, 1, {.lock_kind = LockKind::cohort});

@@ -223,7 +223,7 @@ count_instructions() {
   python3 -B "$root/bench/instructions/count.py" "${programs[@]}" --bars "$root/bench/bars.toml" "$@"
 }
 
-# bench/windows/windows.py says what is measured, and its options. Ours is in front of each MPI for which it is built.
+# bench/windows/windows.py has the rows and options. libgrapnel-mpi is measured with each MPI for which it is built.
 measure_windows() {
   local one library libraries=()
   for one in openmpi mpich; do

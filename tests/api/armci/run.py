@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Starts an ARMCI test program under mpirun, once per shape of the job, and judges exit code and output.
+"""Starts a test program of ARMCI or MPI under mpirun, once per shape of the job, and judges exit code and output.
 
 A shape is RANKSxNODES. Normally a run must exit 0 and print "passed", with the ranks and nodes of its shape; with --dies it
 must not exit 0, must end by itself, and print the given text. --messages reads the table of GRAPNEL_STATS. Prints one

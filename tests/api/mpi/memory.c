@@ -85,7 +85,7 @@ static MPI_Aint their_address(const void* mine) {
   return address;
 }
 
-/* Many pieces of memory, which come and go in no order; each is written by the rank before. */
+/* Many pieces of memory, detached in another order than attached; the previous rank writes each. */
 static void pieces(void) {
   enum { kPieces = 40 };
   long* piece[kPieces];
@@ -140,7 +140,7 @@ static void addresses(void) {
   MPI_Win_detach(window, numbers);
 }
 
-/* A write to memory that is gone is refused: by the call, or by the next flush where another node finds out. */
+/* A write to memory that is not attached is refused: by the call, or, from another node, by the next flush. */
 static int refused(int code) {
   const int flushed = class_of(MPI_Win_flush(next_rank(), window));
   return class_of(code) == MPI_ERR_RMA_RANGE || (class_of(code) == MPI_SUCCESS && flushed == MPI_ERR_RMA_RANGE);
@@ -166,7 +166,7 @@ static void mistakes_of_dynamic(void) {
   CHECK(refused(MPI_Get(&value, 8, MPI_BYTE, next_rank(), MPI_Aint_add(there, 48), 8, MPI_BYTE, window)));
   CHECK(
       refused(MPI_Accumulate(&value, 1, MPI_LONG, next_rank(), MPI_Aint_add(there, 32), 1, MPI_LONG, MPI_SUM, window)));
-  CHECK_EQUAL(class_of(MPI_Win_flush(next_rank(), window)), MPI_SUCCESS); /* told once */
+  CHECK_EQUAL(class_of(MPI_Win_flush(next_rank(), window)), MPI_SUCCESS); /* one flush reports it */
   MPI_Win_unlock_all(window);
   MPI_Barrier(MPI_COMM_WORLD);
   for (int i = 32; i < 64; ++i) CHECK_EQUAL(room[i], 0);

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# Right as the host answers them, for a handle is a window of the host.
+# The host's answers are right, for a handle is a window of the host.
 THE_HOSTS = {
     "Win_c2f", "Win_f2c", "Win_call_errhandler", "Win_create_errhandler", "Win_get_errhandler", "Win_set_errhandler",
     "Win_create_keyval", "Win_free_keyval", "Win_delete_attr", "Win_set_attr", "Win_get_name", "Win_set_name",
@@ -32,7 +32,8 @@ def exported(library):
 
 def table(calls_hpp):
     text = Path(calls_hpp).read_text(encoding="utf-8")
-    return set(re.findall(r"\bCALL\((\w+),", text)) - {"name"}
+    counted = set(re.findall(r"\bCALL\(\s*\\?\s*(\w+)##suffix,", text))
+    return set(re.findall(r"\bCALL\((\w+),", text)) - {"name"} | counted | {f"{name}_c" for name in counted}
 
 
 def of_windows(headers):

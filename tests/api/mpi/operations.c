@@ -206,7 +206,7 @@ static void move_derived_types(void) {
   for (int i = 0; i < 16; ++i) spread[i] = -1;
   MPI_Get(spread, 1, every_second, next_rank(), at(next_rank(), 20), 1, every_second, window);
   MPI_Accumulate(row, 3, MPI_LONG, next_rank(), at(next_rank(), 40), 1, pair, MPI_SUM, window);
-  MPI_Type_free(&pair); /* at once: what was started goes on */
+  MPI_Type_free(&pair); /* at once: the operation that was started is carried out */
   MPI_Win_unlock(next_rank(), window);
   for (int i = 0; i < 15; ++i) CHECK_EQUAL(spread[i], i % 2 == 0 ? 10 * (i / 2) + me : -1);
   MPI_Type_free(&every_second);

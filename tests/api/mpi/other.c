@@ -1,4 +1,4 @@
-/* Started under the library of another MPI: everything passes, requests and messages too.
+/* Started with the library for another MPI preloaded: every call passes, requests and messages too.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "support.h"
 

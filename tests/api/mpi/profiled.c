@@ -1,4 +1,5 @@
-/* What a profiler counts, in front of our library and behind it: a window of ours, and one that info gives to the host.
+/* What a profiler counts, in front of libgrapnel-mpi and behind it: a put to a taken window, and one to a window that
+ * info leaves to the host.
  *
  * usage: profiled PUTS: how many of the two puts it counts
  * SPDX-License-Identifier: Apache-2.0 */
@@ -12,7 +13,7 @@ static void put_once(MPI_Info info, long number) {
   long* memory;
   const int next = (me + 1) % ranks, last = (me + ranks - 1) % ranks;
   const long value = number + me;
-  /* Debian 12's MPICH rounds the bases of its own windows down to 16. */
+  /* 64 bytes: Debian 12's MPICH was seen to round the bases of its own windows down to multiples of 16. */
   MPI_Win_allocate(8 * sizeof(long), sizeof(long), info, MPI_COMM_WORLD, &memory, &window);
   MPI_Win_fence(0, window);
   MPI_Put(&value, 1, MPI_LONG, next, 0, 1, MPI_LONG, window);

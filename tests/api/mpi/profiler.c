@@ -1,5 +1,5 @@
-/* A profiler: a library whose calls count and call PMPI. In front of ours it sees the program's calls; behind it, those
- * that pass to the host.
+/* A profiler: a library whose calls count and call PMPI. In front of libgrapnel-mpi it counts the program's calls;
+ * behind it, those that pass to the host.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <mpi.h>
 

@@ -1,4 +1,4 @@
-/* Ways in which windows of MPI libraries are known to lose data, hang or crash: ten small programs in one.
+/* Ways in which windows of MPI libraries were reported to lose data, hang or crash: ten small programs in one.
  *
  * usage: reports NAME [NUMBER]
  *   odd_bases        memory at any byte is a window of its own base, and nothing in front of it is written
@@ -194,7 +194,7 @@ static void indexed_sums(int number) {
   MPI_Win_free(&window);
 }
 
-/* Rank 1 calls nothing until rank 0 is through, or five seconds have passed. */
+/* Rank 1 calls nothing until rank 0 has done its calls, or five seconds have passed. */
 static void computing_target(int number) {
   const long one = 1;
   long old = -1, got = -1;

@@ -11,7 +11,7 @@ static MPI_Win window;
 static long* memory;
 static int next, last;
 
-/* A get of ours and a message of the host's, together. */
+/* A get from a taken window and a message of the host, together. */
 struct both {
   MPI_Request requests[2];
   long got, received;

@@ -150,7 +150,7 @@ class Types {
     MPI_Type_dup(child, &type);
 #endif
   }
-  /// MPICH 4.0.2 divides by zero when it packs a type with parts that have no data or no extent.
+  /// MPICH 4.0.2 was seen to divide by zero when it packs a type with parts that have no data or no extent.
   MPI_Datatype usable(MPI_Datatype child) {
 #ifdef MPICH_VERSION
     int bytes = 0;
@@ -186,8 +186,8 @@ std::vector<char> packed_by_us(const window::Layout& layout, int count, const ch
   return data;
 }
 
-/// Open MPI 4.1.4 takes a type whose true extent is its size for contiguous, and packs its copies side by side: also
-/// where its parts overlap, and where a part without data makes the extent longer.
+/// Open MPI 4.1.4 was seen to pack the copies of a type side by side, as if it were contiguous, where its true extent
+/// is its size: also where its parts overlap, and where a part without data makes the extent longer.
 bool host_is_wrong(MPI_Datatype type, const window::Layout& layout, int count) {
 #ifdef OPEN_MPI
   MPI_Aint lower = 0, extent = 0;
