@@ -111,7 +111,7 @@ def figure_of(session, figure, place, with_hosts):
 
 def contended(session):
     """Figure 4: the target is a node, and each origin another one."""
-    few, many = 0, 40 if session.quick else 200
+    few, many = 20, 120 if session.quick else 420
     for design, windows, settings in designs(session, False):
         for origins in ORIGINS:
             name = f"paper/contended/{origins}_origins/{design}"
@@ -120,11 +120,11 @@ def contended(session):
             ranks = origins + 1
             value = measures.messages_per(
                 lambda count: jobs.start(jobs.OneMachine(ranks), windows, ranks, "contended", origins, count, **settings),
-                few, many, 2)
+                few, many)
             if value is None:
                 session.fail(name, "a job failed", "")
             else:
-                session.report(Row(name, round(value / origins, 3), "messages", runs=(many - few) * origins))
+                session.report(Row(name, round(value / origins, 1), "messages", runs=(many - few) * origins))
 
 
 def figures(session):

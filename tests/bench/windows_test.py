@@ -61,11 +61,11 @@ class ReadingTest(unittest.TestCase):
         self.assertIsNone(measures.sent(jobs.read("", table, 1)))
         self.assertIsNone(measures.sent(jobs.read("", "", 0)))
 
-    def test_two_jobs_that_agree_are_enough_and_the_least_counts(self):
-        counts = iter([70, 50, 50, 10])
+    def test_a_few_messages_more_at_a_start_are_none_of_a_call(self):
+        counts = {100: 540, 2100: 10571}
         table = "sent by ranks 0 0 0 0 {}\nsent by servers 0 0 0 0 0\n"
-        self.assertEqual(measures.least_sent(lambda _: jobs.read("", table.format(next(counts)), 0), 1, 6), 50)
-        self.assertEqual(next(counts), 10)
+        self.assertEqual(measures.messages_per(lambda n: jobs.read("", table.format(counts[n]), 0), 100, 2100), 5)
+        self.assertIsNone(measures.messages_per(lambda n: jobs.read("", "", 0), 100, 2100))
 
     def test_the_middle_round_is_held_against_the_faster_host(self):
         rounds = {"openmpi": [100, 200, 300], "mpich": [900, 900, 900], "ours/openmpi": [110, 180, 600]}
