@@ -1,7 +1,5 @@
 // Updates of another node's memory at their origin: cut into chunks and sent; a fetching one as a get is.
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/codec.hpp"
@@ -39,14 +37,16 @@ Status RemotePath::fetch_and_update(NodeId node, Operation& operation, const Upd
   return {};
 }
 
-Result<std::uint64_t> RemotePath::compare(NodeId node, const CompareBody& body, std::int64_t owner) {
+Status RemotePath::compare(NodeId node, Operation& operation, const CompareBody& body, std::int64_t owner,
+                           void* old_value) {
+  PendingGet* get = take_get(operation, body.target.bytes);
+  get->base = static_cast<std::byte*>(old_value);
+  get->shape.levels = 0;
+  get->shape.count[0] = static_cast<std::int64_t>(body.target.bytes);
+  get->is_in_body = true;
+  if (owner == kInSegments) return send_get(node, kCompareHandler, base::bytes_of(body), get);
   const CompareLentBody lent{body, owner};
-  GRAPNEL_ASSIGN_OR_RETURN(const auto answer, owner == kInSegments
-                                                  ? ask(node, kCompareHandler, base::bytes_of(body))
-                                                  : ask(node, kCompareLentHandler, base::bytes_of(lent)));
-  if (answer.code == progress::ReplyCode::answer) return static_cast<std::uint64_t>(answer.value);
-  return Status(Code::refused, fmt::format("node {} refused to compare {} bytes at {:#x}", index(node),
-                                           body.target.bytes, body.target.address));
+  return send_get(node, kCompareLentHandler, base::bytes_of(lent), get);
 }
 
 }  // namespace grapnel::rma

@@ -164,7 +164,20 @@ class Rma {
   Status transfer(const VectorUpdate& what);
   Status start(const StridedUpdate& what, Handle* handle);
   Status start(const VectorUpdate& what, Handle* handle);
-  /// The old value, in front of zeros; the bytes at the front of `expected` and `desired` count.
+  /// update.cpp. `bytes` (1, 2, 4 or 8) at the front of `desired` replace those at `remote` where they are the front of
+  /// `expected`. Completes as a get of the old ones to `old_value`.
+  struct CompareTransfer {
+    static constexpr OperationKind kind = OperationKind::update;
+    void* remote = nullptr;
+    std::uint64_t expected = 0, desired = 0;
+    void* old_value = nullptr;
+    std::size_t bytes = 0;
+    Rank target{};
+    bool lent = false;
+  };
+  Status transfer(const CompareTransfer& what);
+  Status start(const CompareTransfer& what, Handle* handle);
+  /// The old value, in front of zeros.
   Result<std::uint64_t> compare(void* remote, std::uint64_t expected, std::uint64_t desired, std::size_t bytes,
                                 Rank target, bool lent = false);
 
@@ -317,6 +330,7 @@ class Rma {
   Result<Route> route(const VectorTransfer& what) const;
   Result<Route> route(const SignalledPut& what) const;
   Result<Route> route(const UpdateTransfer& what) const;
+  Result<Route> route(const CompareTransfer& what) const;
   Result<Route> route(const PartsTransfer& what) const;
   Status check_lent(const PartsTransfer& what) const;
   Result<Route> route(const void* remote, std::size_t bytes, Rank target, const char* what) const;
@@ -333,6 +347,7 @@ class Rma {
   Status by_shared_memory(const VectorTransfer& what);
   Status by_shared_memory(const SignalledPut& what);
   Status by_shared_memory(const UpdateTransfer& what);
+  Status by_shared_memory(const CompareTransfer& what);
   Status by_shared_memory(const PartsTransfer& what);
   Status update_parts(const PartsTransfer& what, std::span<const Part> parts, StripeHolder& holder);
   // wire.cpp: by the fabric itself or by messages, in an order that keeps the program's own per location.
@@ -345,6 +360,7 @@ class Rma {
   Status by_wire(const VectorTransfer& what, Operation& operation);
   Status by_wire(const SignalledPut& what, Operation& operation);  // signal.cpp
   Status by_wire(const UpdateTransfer& what, Operation& operation);
+  Status by_wire(const CompareTransfer& what, Operation& operation);
   Status by_wire(const PartsTransfer& what, Operation& operation);
 
   // parts.cpp: the parts of a transfer with lent memory, or of an update of a shape. Valid as long as `what`.

@@ -12,6 +12,7 @@ namespace {
 
 std::size_t bytes_of(const Rma::ContiguousTransfer& what) { return what.bytes; }
 std::size_t bytes_of(const Rma::UpdateTransfer& what) { return what.bytes; }
+std::size_t bytes_of(const Rma::CompareTransfer& what) { return what.bytes; }
 std::size_t bytes_of(const PartsTransfer& what) { return what.bytes; }
 std::size_t bytes_of(const Rma::StridedTransfer& what) {
   return static_cast<std::size_t>(what.local_shape->total_bytes());
@@ -50,6 +51,11 @@ void for_each_local(const Rma::UpdateTransfer& what, Visit visit) {
     const auto begin = reinterpret_cast<std::uintptr_t>(side);
     if (side != nullptr) visit(Extent{begin, begin + what.bytes});
   }
+}
+template <typename Visit>
+void for_each_local(const Rma::CompareTransfer& what, Visit visit) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(what.old_value);
+  visit(Extent{begin, begin + what.bytes});
 }
 template <typename Visit>
 void for_each_local(const Rma::StridedTransfer& what, Visit visit) {
@@ -199,6 +205,7 @@ Status Rma::transfer(const VectorTransfer& what) {
 Status Rma::transfer(const UpdateTransfer& what) {
   return what.lent ? run_parts(what, true, nullptr) : run_blocking(what);
 }
+Status Rma::transfer(const CompareTransfer& what) { return run_blocking(what); }
 Status Rma::transfer(const StridedUpdate& what) { return run_parts(what, true, nullptr); }
 Status Rma::transfer(const VectorUpdate& what) { return run_parts(what, true, nullptr); }
 Status Rma::put_and_signal(const SignalledPut& what) { return run_blocking(what); }
@@ -213,7 +220,8 @@ Status Rma::run_started(const Transfer& what, Handle* handle) {
   GRAPNEL_TRY(check_local(what));
   progress::Client::Guard guard(*client_);
   Operation& operation = handle != nullptr ? handles_.of(*handle) : implicit_[index(what.target)];
-  if constexpr (!std::is_same_v<Transfer, UpdateTransfer> && !std::is_same_v<Transfer, PartsTransfer>) {
+  if constexpr (!std::is_same_v<Transfer, UpdateTransfer> && !std::is_same_v<Transfer, CompareTransfer> &&
+                !std::is_same_v<Transfer, PartsTransfer>) {
     const bool is_copy = what.kind == OperationKind::put || what.kind == OperationKind::get;
     if (is_copy && handle != nullptr && HandleTable::aggregates(*handle)) return gather(operation, what);
   }
@@ -244,6 +252,7 @@ Status Rma::start(const VectorTransfer& what, Handle* handle) {
 Status Rma::start(const UpdateTransfer& what, Handle* handle) {
   return what.lent ? run_parts(what, false, handle) : run_started(what, handle);
 }
+Status Rma::start(const CompareTransfer& what, Handle* handle) { return run_started(what, handle); }
 Status Rma::start(const StridedUpdate& what, Handle* handle) { return run_parts(what, false, handle); }
 Status Rma::start(const VectorUpdate& what, Handle* handle) { return run_parts(what, false, handle); }
 

@@ -11,6 +11,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "rma/internal/updating.hpp"
 #include "rma/rma.hpp"
 
@@ -18,11 +20,11 @@ namespace grapnel::rma {
 namespace {
 
 // For the lookup in what the target has lent.
-PartsTransfer one_part(void* remote, std::size_t bytes, Rank target, bool lent) {
+PartsTransfer one_part(void* remote, std::size_t bytes, Rank target) {
   PartsTransfer what;
   what.kind = OperationKind::update;
   what.fetches = true;
-  what.lent = lent;
+  what.lent = true;
   what.target = target;
   what.bytes = bytes;
   what.batches = [remote, bytes](const PartsTransfer::Visit& visit) {
@@ -80,28 +82,44 @@ Status Rma::by_wire(const UpdateTransfer& what, Operation& operation) {
                                    {static_cast<std::byte*>(what.old_elements), what.bytes});
 }
 
+// ---- compare
+
+Result<Rma::Route> Rma::route(const CompareTransfer& what) const {
+  if (!is_compared_width(what.bytes)) {
+    return Status(Code::invalid_argument, fmt::format("compare: {} bytes; it takes 1, 2, 4 or 8", what.bytes));
+  }
+  if (what.lent) return route(one_part(what.remote, what.bytes, what.target));
+  return route(what.remote, what.bytes, what.target, "compare");
+}
+
+Status Rma::by_shared_memory(const CompareTransfer& what) {
+  count_shared(what.kind, what.bytes);
+  StripeHolder holder(waiting_, stripes_, stripes_.rank_mark());
+  auto* const place = static_cast<std::byte*>(what.remote);
+  std::uint64_t old_value = 0;
+  if (what.lent) {
+    GRAPNEL_TRY(holder.hold(place, what.bytes, lent_.space(what.target, place)));
+    GRAPNEL_ASSIGN_OR_RETURN(old_value, lent_.compare(what.target, place, what.bytes, what.expected, what.desired));
+  } else {
+    GRAPNEL_TRY(holder.hold(place, what.bytes));
+    old_value = compare_held(place, what.bytes, what.expected, what.desired);
+  }
+  std::memcpy(what.old_value, &old_value, what.bytes);
+  return {};
+}
+
+Status Rma::by_wire(const CompareTransfer& what, Operation& operation) {
+  const NodeId node = node_of(what.target);
+  GRAPNEL_TRY(before_messages(node));
+  const CompareBody body{{reinterpret_cast<std::uint64_t>(what.remote), what.bytes}, what.expected, what.desired};
+  const std::int64_t owner = what.lent ? static_cast<std::int64_t>(index(what.target)) : kInSegments;
+  return remote_->compare(node, operation, body, owner, what.old_value);
+}
+
 Result<std::uint64_t> Rma::compare(void* remote, std::uint64_t expected, std::uint64_t desired, std::size_t bytes,
                                    Rank target, bool lent) {
-  if (!is_compared_width(bytes)) {
-    return Status(Code::invalid_argument, fmt::format("compare: {} bytes; it takes 1, 2, 4 or 8", bytes));
-  }
-  const PartsTransfer what = one_part(remote, bytes, target, lent);
-  GRAPNEL_ASSIGN_OR_RETURN(const auto way, lent ? route(what) : route(remote, bytes, target, "compare"));
-  if (way == Route::shared) {
-    count_shared(OperationKind::update, bytes);
-    StripeHolder holder(waiting_, stripes_, stripes_.rank_mark());
-    auto* const place = static_cast<std::byte*>(remote);
-    GRAPNEL_TRY(holder.hold(place, bytes, lent ? lent_.space(target, remote) : Stripes::kInNode));
-    if (lent) return lent_.compare(target, place, bytes, expected, desired);
-    return compare_held(place, bytes, expected, desired);
-  }
-  progress::Client::Guard guard(*client_);
-  GRAPNEL_TRY(before_messages(node_of(target)));
-  const std::uint64_t before = client_->messages();
-  const CompareBody body{{reinterpret_cast<std::uint64_t>(remote), bytes}, expected, desired};
-  const std::int64_t owner = lent ? static_cast<std::int64_t>(index(target)) : kInSegments;
-  auto old_value = remote_->compare(node_of(target), body, owner);
-  count_wire(OperationKind::update, bytes, before);
+  std::uint64_t old_value = 0;
+  GRAPNEL_TRY(transfer(CompareTransfer{remote, expected, desired, &old_value, bytes, target, lent}));
   return old_value;
 }
 

@@ -179,10 +179,8 @@ Outcome Window::compare_and_swap(const void* origin, const void* compare, void* 
   std::uint64_t expected = 0, desired = 0;
   std::memcpy(&expected, compare, bytes);
   std::memcpy(&desired, origin, bytes);
-  const auto old_value = services_.rma.compare(aim.at, expected, desired, bytes, aim.rank, aim.is_lent);
-  if (!old_value) return answered(aim, old_value.status());
-  std::memcpy(result, &*old_value, bytes);
-  return {};
+  const rma::Rma::CompareTransfer transfer{aim.at, expected, desired, result, bytes, aim.rank, aim.is_lent};
+  return answered(aim, services_.rma.start(transfer, nullptr));
 }
 
 }  // namespace grapnel::window

@@ -218,7 +218,8 @@ void Windows::place_parts(Window& window, const segment::Allocation& allocation)
       if (place == 0) next = block;
       part.base = std::exchange(next, next + part.bytes);
     } else if (has_own_memory(window.flavor_)) {
-      part.base = block;
+      // Of a shared window, an empty part has no address, as with the MPIs: programs look whether there is one.
+      part.base = window.flavor_ == Flavor::shared && part.bytes == 0 ? nullptr : block;
     }
     const std::size_t bytes = user_bytes(window, static_cast<int>(place));
     window.controls_.push_back(block + control_offset(bytes));

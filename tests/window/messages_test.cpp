@@ -222,32 +222,66 @@ void time_lock(os::Host& host, Window& window, bool shared, bool judges) {
   EXPECT_GE(granted_ns - begin_ns, 10 * base::kMillisecond_ns);
 }
 
-// 5 ms one way: the lock has only left; the flush has waited for its grant.
+// On two nodes, 5 ms one way from each other.
+void far_apart(const std::function<void(os::Host&, Runtime&, Window&)>& body) {
+  sim::WorldOptions options{.ranks = 2, .nodes = 2};
+  options.network.delay_ns = 5 * base::kMillisecond_ns;
+  const auto outcome = sim::run_world(options, [&](sim::RankWorld& me) {
+    auto started = runtime::assemble(foundation_of(me));
+    ASSERT_OK(started.status());
+    Runtime& g = **started;
+    const auto window = allocate_words(g, 16);
+    ASSERT_NE(window, nullptr);
+    body(me.host, g, *window);
+    EXPECT_OK(g.barrier());
+    EXPECT_DONE(windows_of(g).free(*window));
+    EXPECT_OK(g.finish());
+  });
+  EXPECT_TRUE(outcome.ok()) << outcome.report;
+}
+
+// The lock has only left; the flush has waited for its grant.
 TEST(WindowMessages, ALockReturnsBeforeItsGrant) {
   for (const bool shared : {false, true}) {
-    sim::WorldOptions options{.ranks = 2, .nodes = 2};
-    options.network.delay_ns = 5 * base::kMillisecond_ns;
-    const auto outcome = sim::run_world(options, [&](sim::RankWorld& me) {
-      auto started = runtime::assemble(foundation_of(me));
-      ASSERT_OK(started.status());
-      Runtime& g = **started;
-      const auto window = allocate_words(g, 16);
-      ASSERT_NE(window, nullptr);
+    far_apart([shared](os::Host& host, Runtime& g, Window& window) {
       for (int round = 0; round < 3; ++round) {
         if (index(g.rank()) == 0) {  // what rank 1's node was granted is recalled
-          EXPECT_DONE(window->lock(0, false));
-          EXPECT_DONE(window->unlock(0));
+          EXPECT_DONE(window.lock(0, false));
+          EXPECT_DONE(window.unlock(0));
         }
         EXPECT_OK(g.barrier());
-        if (index(g.rank()) == 1) time_lock(me.host, *window, shared, round > 0);  // the first one connects
+        if (index(g.rank()) == 1) time_lock(host, window, shared, round > 0);  // the first one connects
         EXPECT_OK(g.barrier());
       }
-      EXPECT_OK(g.barrier());
-      EXPECT_DONE(windows_of(g).free(*window));
-      EXPECT_OK(g.finish());
     });
-    EXPECT_TRUE(outcome.ok()) << outcome.report;
   }
+}
+
+// Compares are under way together; the flush waits for their answers.
+TEST(WindowMessages, ACompareDoesNotWaitForItsAnswer) {
+  far_apart([](os::Host& host, Runtime& g, Window& window) {
+    constexpr std::int64_t kCompares = 10;
+    std::int64_t before[kCompares], after = -1;
+    EXPECT_DONE(window.lock_all());
+    if (index(g.rank()) == 1) {
+      EXPECT_DONE(window.get(side_of(&after), 0, place_at(0)));
+      EXPECT_DONE(window.flush(0));  // connected, and lock_all's lock is there
+      const std::uint64_t begin_ns = host.now_ns();
+      for (std::int64_t i = 0; i < kCompares; ++i) {
+        const std::int64_t next = i + 1;
+        EXPECT_DONE(window.compare_and_swap(&next, &i, &before[i], sizeof next, 0, 0));
+      }
+      EXPECT_LT(host.now_ns() - begin_ns, base::kMillisecond_ns);
+      EXPECT_DONE(window.flush(0));
+      EXPECT_GE(host.now_ns() - begin_ns, 10 * base::kMillisecond_ns);
+      EXPECT_LT(host.now_ns() - begin_ns, 20 * base::kMillisecond_ns);
+      for (std::int64_t i = 0; i < kCompares; ++i) EXPECT_EQ(before[i], i);
+      EXPECT_DONE(window.get(side_of(&after), 0, place_at(0)));
+      EXPECT_DONE(window.flush(0));
+      EXPECT_EQ(after, kCompares);
+    }
+    EXPECT_DONE(window.unlock_all());
+  });
 }
 
 }  // namespace

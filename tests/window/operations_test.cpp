@@ -72,8 +72,10 @@ WORLD_TEST(Windows, CompareAndSwapCounts) {
     for (int done = 0; done < 4;) {
       std::uint64_t seen = 0, found = 0;
       ASSERT_DONE(window->compare_and_swap(&seen, &seen, &seen, bytes, 0, static_cast<std::int64_t>(bytes)));
+      ASSERT_DONE(window->flush_local(0));
       const std::uint64_t wanted = seen + 1;
       ASSERT_DONE(window->compare_and_swap(&wanted, &seen, &found, bytes, 0, static_cast<std::int64_t>(bytes)));
+      ASSERT_DONE(window->flush_local(0));
       if (found == seen) ++done;
     }
   }

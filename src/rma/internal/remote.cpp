@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 
@@ -147,18 +148,19 @@ Status RemotePath::send_get(NodeId node, progress::HandlerId handler, ByteView b
 
 void RemotePath::reply_arrived(void* context, const progress::Reply& reply) {
   auto& get = *static_cast<PendingGet*>(context);
-  if (reply.code != progress::ReplyCode::answer || reply.payload.size() != get.bytes) {
+  const ByteView data = get.is_in_body ? reply.body.first(std::min(get.bytes, reply.body.size())) : reply.payload;
+  if (reply.code != progress::ReplyCode::answer || data.size() != get.bytes) {
     get.operation->fail(
         Status(Code::refused, fmt::format("node {} refused a get of {} bytes", index(reply.node), get.bytes)));
   } else if (get.bytes > transport::kMaxPayloadBytes) {
     // It landed where it belongs.
   } else if (get.pieces.empty()) {
-    unpack(get.base, get.shape, get.first, reply.payload.data(), get.bytes);
+    unpack(get.base, get.shape, get.first, data.data(), get.bytes);
   } else {
-    const std::byte* data = reply.payload.data();
+    const std::byte* from = data.data();
     for (const Piece& piece : get.pieces) {
-      rma::copy(piece.local, data, piece.bytes);
-      data += piece.bytes;
+      rma::copy(piece.local, from, piece.bytes);
+      from += piece.bytes;
     }
   }
   get.pieces.clear();
@@ -177,6 +179,7 @@ RemotePath::PendingGet* RemotePath::take_get(Operation& operation, std::size_t b
   get->operation = &operation;
   get->first = 0;
   get->bytes = bytes;
+  get->is_in_body = false;
   return get;
 }
 

@@ -71,8 +71,8 @@ class RemotePath {
   /// `operands` is empty for Operation::none. Chunks end where an answer would cover more than kMostStripesFetched.
   Status fetch_and_update(NodeId node, Operation& operation, const Update& update, std::size_t element_bytes,
                           std::uint64_t address, ByteView operands, ByteSpan old_elements);
-  /// Waits for the answer. Of memory that `owner` has lent, or kInSegments.
-  Result<std::uint64_t> compare(NodeId node, const CompareBody& body, std::int64_t owner);
+  /// Of memory that `owner` has lent, or kInSegments.
+  Status compare(NodeId node, Operation& operation, const CompareBody& body, std::int64_t owner, void* old_value);
   /// Lent::obstacle of that node. Waits for the answer.
   Result<std::uint32_t> obstacle_to_copies(NodeId node);
 
@@ -99,6 +99,7 @@ class RemotePath {
     Strided shape;
     std::size_t first = 0;
     std::size_t bytes = 0;
+    bool is_in_body = false;    ///< the front of the reply's body, and not its payload
     std::vector<Piece> pieces;  ///< not empty: a vector get; `shape` is unused
   };
   /// What the next message takes of a transfer.

@@ -137,6 +137,31 @@ static void shared_memory(void) {
   MPI_Comm_free(&node);
 }
 
+/* An empty part that lies by itself has no address, neither for its owner nor for the others. */
+static void shared_memory_apart(void) {
+  MPI_Win window;
+  MPI_Comm node;
+  MPI_Info hints;
+  char *base = NULL, *part = NULL;
+  MPI_Aint size = 0;
+  int unit = 0, rank = 0, members = 0;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  MPI_Comm_rank(node, &rank);
+  MPI_Comm_size(node, &members);
+  MPI_Info_create(&hints);
+  MPI_Info_set(hints, "alloc_shared_noncontig", "true");
+  MPI_Win_allocate_shared(rank % 2 == 0 ? 16 : 0, 1, hints, node, &base, &window);
+  MPI_Info_free(&hints);
+  CHECK((base == NULL) == (rank % 2 == 1));
+  for (int other = 0; other < members; ++other) {
+    MPI_Win_shared_query(window, other, &size, &unit, &part);
+    CHECK((size == 0) == (other % 2 == 1));
+    CHECK((part == NULL) == (other % 2 == 1));
+  }
+  MPI_Win_free(&window);
+  MPI_Comm_free(&node);
+}
+
 /* All at once, each with a number of its own. */
 static void many_windows(int count) {
   MPI_Win* const windows = malloc((size_t)count * sizeof *windows);
@@ -180,6 +205,7 @@ int main(int argc, char** argv) {
   one_window(some);
   MPI_Comm_free(&some);
   if (getenv("GRAPNEL_NODES") == NULL || atoi(getenv("GRAPNEL_NODES")) < 2) shared_memory();
+  shared_memory_apart();
   many_windows(argc > 1 ? atoi(argv[1]) : 40);
   free_in_finalize();
   return finish();
