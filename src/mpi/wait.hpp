@@ -27,7 +27,8 @@ namespace grapnel::mpi {
 Status wait_for(progress::Waiting* waiting, MPI_Request request, std::int64_t bytes,
                 MPI_Status* status = MPI_STATUS_IGNORE);
 
-/// MPI sends what it has kept back, if its thread level lets this thread call it although the program did not.
+/// MPI sends what it has kept back, and serves what came, if its thread level lets this thread call it although the
+/// program did not. `comm`: of all ranks whose MPI may wait for this one's, without messages.
 void let_progress(MPI_Comm comm);
 
 }  // namespace grapnel::mpi

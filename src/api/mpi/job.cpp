@@ -50,6 +50,8 @@ void agree_on_settings(const char* call, bool& enabled) {
 }
 
 Status open_host_side(Job& job) {
+  GRAPNEL_TRY(mpi::status_of(PMPI_Comm_dup(MPI_COMM_WORLD, &job.quiet)));
+  PMPI_Comm_set_errhandler(job.quiet, MPI_ERRORS_RETURN);
   GRAPNEL_TRY(mpi::status_of(PMPI_Comm_dup(MPI_COMM_SELF, &job.self)));
   PMPI_Comm_set_errhandler(job.self, MPI_ERRORS_RETURN);
   PMPI_Comm_group(MPI_COMM_WORLD, &job.world);
@@ -70,6 +72,7 @@ Status open_host_side(Job& job) {
 
 void close_host_side(Job& job) {
   if (job.self != MPI_COMM_NULL) PMPI_Comm_free(&job.self);
+  if (job.quiet != MPI_COMM_NULL) PMPI_Comm_free(&job.quiet);
   if (job.world != MPI_GROUP_NULL) PMPI_Group_free(&job.world);
 }
 

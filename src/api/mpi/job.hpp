@@ -33,6 +33,9 @@ struct Job {
   window::Windows* windows = nullptr;    ///< of `runtime`
   progress::Waiting* waiting = nullptr;  ///< of `runtime`
   MPI_Comm self = MPI_COMM_NULL;         ///< a duplicate of MPI_COMM_SELF; returns errors
+  /// A duplicate of MPI_COMM_WORLD without messages: to look for one there makes MPI progress. Not `self`: MPICH looks
+  /// for messages of the caller to itself without progress.
+  MPI_Comm quiet = MPI_COMM_NULL;
   MPI_Group world = MPI_GROUP_NULL;
   bool many_threads = false;  ///< MPI_THREAD_MULTIPLE
   // With many_threads: creation_turn.hpp.
@@ -60,7 +63,7 @@ class MpiCall {
 
  private:
   struct Run {
-    void operator()() const { mpi::let_progress(the_job->self); }
+    void operator()() const { mpi::let_progress(the_job->quiet); }
   };
   const Run run_{};
   progress::WaitScope scope_;

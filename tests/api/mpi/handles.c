@@ -1,5 +1,5 @@
 /* What a window's handle carries: attributes, callbacks, names, Fortran handles, group, hints, shared_query; many
- * windows, and windows that are freed in MPI_Finalize.
+ * windows, a host's window beside a wait of the library, and windows that are freed in MPI_Finalize.
  *
  * usage: handles [WINDOWS]: how many at once
  * SPDX-License-Identifier: Apache-2.0 */
@@ -162,6 +162,32 @@ static void shared_memory_apart(void) {
   MPI_Comm_free(&node);
 }
 
+/* A wait of the library beside a window of the host: the last rank reaches the first one's memory by the host, which
+ * may need the first one's part in it, while that one waits for the last rank in a fence. */
+static void host_beside(void) {
+  MPI_Win taken, passed;
+  MPI_Info hints;
+  long *base = NULL, *host_base = NULL, value = 77;
+  if (ranks < 2) return; /* some hosts have no window of one rank */
+  MPI_Info_create(&hints);
+  MPI_Info_set(hints, "grapnel", "off");
+  MPI_Win_allocate(sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &base, &taken);
+  MPI_Win_allocate(sizeof(long), sizeof(long), hints, MPI_COMM_WORLD, &host_base, &passed);
+  MPI_Info_free(&hints);
+  MPI_Win_fence(0, taken);
+  if (me == ranks - 1) {
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, passed);
+    MPI_Put(&value, 1, MPI_LONG, 0, 0, 1, MPI_LONG, passed);
+    MPI_Win_unlock(0, passed);
+  }
+  MPI_Win_fence(0, taken);
+  MPI_Win_lock(MPI_LOCK_SHARED, me, 0, passed);
+  if (me == 0) CHECK_EQUAL(*host_base, 77);
+  MPI_Win_unlock(me, passed);
+  MPI_Win_free(&passed);
+  MPI_Win_free(&taken);
+}
+
 /* All at once, each with a number of its own. */
 static void many_windows(int count) {
   MPI_Win* const windows = malloc((size_t)count * sizeof *windows);
@@ -206,6 +232,7 @@ int main(int argc, char** argv) {
   MPI_Comm_free(&some);
   if (getenv("GRAPNEL_NODES") == NULL || atoi(getenv("GRAPNEL_NODES")) < 2) shared_memory();
   shared_memory_apart();
+  host_beside();
   many_windows(argc > 1 ? atoi(argv[1]) : 40);
   free_in_finalize();
   return finish();
