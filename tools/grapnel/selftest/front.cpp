@@ -1,5 +1,5 @@
-// `grapnel selftest` itself: starts the jobs, bounds their time, and gives the verdict. As a rank of a launcher it starts
-// the rank's part as a process of its own, so that one is left to print when the job has been ended.
+// `grapnel selftest` itself: starts the jobs, bounds their time, and gives the verdict. As a rank of a launcher it
+// starts the rank's part as a process of its own, so that one is left to print when the job has been ended.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <unistd.h>

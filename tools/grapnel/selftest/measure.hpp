@@ -1,4 +1,4 @@
-// What an operation takes: its time, and the messages that this rank's process sends for it.
+// What an operation takes: its time, and the messages that this rank sends for it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,12 +16,13 @@ namespace grapnel::tool::selftest {
 struct Cost {
   double us = 0;        ///< the median of batches
   double least_us = 0;  ///< the best batch: what other load on the machine does not show in
-  double messages = 0;  ///< of the rank and its node's server, if that is in this process
+  double messages = 0;  ///< sent for one operation
 };
 
 /// For some 20 ms, in batches that are long enough for the clock. Errors: the operation's.
 Result<Cost> measure(Runtime& runtime, const std::function<Status()>& once);
-/// Exactly so often, each timed by itself: for operations in which other ranks take part.
+/// Exactly so often, each timed by itself: for operations in which other ranks take part. Messages of this process's
+/// server count, too.
 Result<Cost> measure_times(Runtime& runtime, int times, const std::function<Status()>& once);
 
 /// What this machine does without Grapnel: the measure of "slow".

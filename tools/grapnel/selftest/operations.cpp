@@ -84,7 +84,7 @@ constexpr TriedOperation kOperations[] = {
     {"fetch-and-add, swap, compare", "read-modify-write", "contiguous", 8, 8, all_rmw, expect_rmw, fetch_and_add},
     {"update (maximum)", "update", "contiguous", 8, 8, update_maximum, expect_maximum, fetch_and_update},
     {"notify", nullptr, nullptr, 0, 0, put_and_notify, expect_notified, notify_and_wait, true},
-    {"put and signal", "put", "contiguous", 8, 8, put_and_signal, expect_signal, put_with_signal},
+    {"put and signal", nullptr, nullptr, 0, 8, put_and_signal, expect_signal, put_with_signal},
     {"lock and unlock", nullptr, nullptr, 0, 0, add_under_lock, expect_locked, lock_and_unlock},
 };
 
