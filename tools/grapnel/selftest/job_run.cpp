@@ -19,10 +19,10 @@ constexpr std::array<std::pair<const char*, const char*>, 9> kRemedies = {{
     {"was not accepted within",
      "a firewall is between the machines: open the ports between them (all, or those of UCX_TCP_PORT_RANGE), or set "
      "UCX_NET_DEVICES to another interface"},
-    {"UCX_TLS",
-     "unset UCX_TLS, or name transports that `grapnel info` lists on every machine and that lead to the others"},
     {"unreachable",
      "no transport leads to the other machines: unset UCX_TLS and UCX_NET_DEVICES, or name those that do"},
+    {"UCX_TLS",
+     "unset UCX_TLS, or name transports that `grapnel info` lists on every machine and that lead to the others"},
     {"ulimit", "raise the limit that the line names"},
     {"lost host", "a machine was cut off, or stopped for seconds: look at its network and its load"},
     {"has lost the others", "this machine was cut off, or stopped for seconds: look at its network and its load"},

@@ -24,7 +24,7 @@ constexpr std::size_t kSmallBytes = 4096;
 
 enum class Senders { rank, rank_and_server };
 
-// Those of a server contain a heartbeat now and then, so they are counted only where the server sends for the operation.
+// A server also sends heartbeats, so its messages count only where it sends for the operation.
 std::uint64_t messages_sent(const Runtime& runtime, Senders senders) {
   std::uint64_t sum = 0;
   for (const OperationCount& row : runtime.operation_counts()) {
