@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/protocols.hpp"
 
-#include "launch/launch.hpp"
 #include "rma/ways.hpp"
 #include "transport/choice.hpp"
 #include "transport/ucx/ucx_capabilities.hpp"
@@ -17,16 +16,21 @@ Result<std::vector<TransportFound>> transports_found() {
   return found;
 }
 
-Result<ProtocolTable> protocol_table(const base::Config& config) {
-  const launch::NodeMap two_nodes = launch::make_node_map({"here", "here"}, 2);
-  const auto transport = transport::make_transport(config, two_nodes, NodeId{0}, 0);
+Result<ProtocolTable> protocol_table(const base::Config& config, const launch::NodeMap& nodes, NodeId me,
+                                     const std::vector<std::string>& interfaces) {
+  const auto transport = transport::make_transport(config, nodes, me, 0, interfaces);
   if (!transport) return transport.status();
   const transport::Capabilities& fabric = (*transport)->capabilities();
-  ProtocolTable table{fabric.name, {}};
-  for (const rma::Ways::Row& row : rma::Ways(config, fabric).rows()) {
+  const rma::Ways ways(config, fabric);
+  ProtocolTable table{fabric.name, ways.any_native(), {}};
+  for (const rma::Ways::Row& row : ways.rows()) {
     table.rows.push_back({row.operation, row.form, row.from_row_bytes, row.way});
   }
   return table;
+}
+
+Result<ProtocolTable> protocol_table(const base::Config& config) {
+  return protocol_table(config, launch::make_node_map({"here", "here"}, 2), NodeId{0}, {});
 }
 
 }  // namespace grapnel::runtime

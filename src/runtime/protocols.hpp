@@ -7,6 +7,7 @@
 
 #include "base/config.hpp"
 #include "grapnel/status.hpp"
+#include "launch/launch.hpp"
 
 namespace grapnel::runtime {
 
@@ -21,14 +22,19 @@ struct TransportFound {
 Result<std::vector<TransportFound>> transports_found();
 
 struct ProtocolTable {
-  std::string transport;  ///< what is chosen between virtual nodes of this machine
+  std::string transport;  ///< what is chosen between the nodes
+  bool native = false;    ///< it has a put or a get of its own
   struct Row {
     std::string operation, form, from_row_bytes, way;
   };
   std::vector<Row> rows;
 };
 
-/// Starts and ends a transport as two virtual nodes of this machine would; milliseconds. Errors: system.
+/// Starts and ends a transport as a rank of node `me` would; milliseconds. `interfaces`: those that the job has agreed
+/// on. Errors: unavailable (no usable transport), system.
+Result<ProtocolTable> protocol_table(const base::Config& config, const launch::NodeMap& nodes, NodeId me,
+                                     const std::vector<std::string>& interfaces);
+/// The same, as two virtual nodes of this machine would.
 Result<ProtocolTable> protocol_table(const base::Config& config);
 
 }  // namespace grapnel::runtime

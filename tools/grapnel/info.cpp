@@ -91,20 +91,6 @@ std::string as_text(const Section& section) {
   return text + "\n";
 }
 
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      result += fmt::format("\\{}", c);
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      result += fmt::format("\\u{:04x}", static_cast<int>(c));
-    } else {
-      result += c;
-    }
-  }
-  return result + "\"";
-}
-
 // {"sections": [{"title": …, "rows": [{column: cell, …}, …]}, …]}
 std::string as_json(const std::vector<Section>& sections) {
   std::string out;
@@ -113,12 +99,13 @@ std::string as_json(const std::vector<Section>& sections) {
     for (std::size_t row = 1; row < section.rows.size(); ++row) {
       std::string cells;
       for (std::size_t column = 0; column < section.rows[row].size(); ++column) {
-        cells += fmt::format("{}{}: {}", column == 0 ? "" : ", ", quoted(section.rows[0][column]),
-                             quoted(section.rows[row][column]));
+        cells += fmt::format("{}{}: {}", column == 0 ? "" : ", ", json_quoted(section.rows[0][column]),
+                             json_quoted(section.rows[row][column]));
       }
       rows += fmt::format("{}\n    {{{}}}", row == 1 ? "" : ",", cells);
     }
-    out += fmt::format("{}\n  {{\"title\": {}, \"rows\": [{}]}}", out.empty() ? "" : ",", quoted(section.title), rows);
+    out += fmt::format("{}\n  {{\"title\": {}, \"rows\": [{}]}}", out.empty() ? "" : ",", json_quoted(section.title),
+                       rows);
   }
   return fmt::format("{{\"schema\": 1, \"sections\": [{}\n]}}\n", out);
 }

@@ -17,6 +17,7 @@
 #include "info.hpp"
 #include "output.hpp"
 #include "run/options.hpp"
+#include "selftest/options.hpp"
 #include "status.hpp"
 
 namespace {
@@ -60,6 +61,21 @@ CLI::App* add_run(CLI::App& app, grapnel::tool::RunOptions& options) {
   run->add_option("--timeout", options.timeout_s, "end the job after this many seconds")->check(mistake_in_time_limit);
   run->prefix_command();  // from the first word that is no option of ours, everything belongs to the program
   return run;
+}
+
+CLI::App* add_selftest(CLI::App& app, grapnel::tool::SelftestOptions& options) {
+  CLI::App* selftest = app.add_subcommand(
+      "selftest", "Try everything on these machines, in about a minute; also under mpirun or srun, as the ranks");
+  selftest->add_option("-n", options.ranks, "ranks (default: 4 here, 2 per host)")->check(mistake_in_ranks);
+  selftest->add_option("--nodes", options.nodes, "virtual nodes per machine (default: 2 on one machine)")
+      ->check(mistake_in_number);
+  selftest->add_option("--hosts", options.hosts, "on these hosts (a,b or a:2,b:1), with srun or mpirun");
+  selftest->add_option("--launcher", options.launcher, "start the ranks with this launcher (mpirun.openmpi, srun, …)");
+  selftest->add_option("--json", options.json, "write the results to this file, for programs");
+  selftest->add_option("--limit", options.limit_s, "end after so many seconds (default 60)")
+      ->check(mistake_in_time_limit);
+  selftest->add_option("--part", options.part)->group("");  // of the ranks that it starts itself
+  return selftest;
 }
 
 // Libraries start threads with the default stack, which is the stack limit: users raise it to more than there are
@@ -137,6 +153,8 @@ int main(int argc, char** argv) {
   int process = 0;
   status->add_option("process", process, "a launcher or a rank of the job (none: this user's jobs on this machine)")
       ->check(mistake_in_number);
+  grapnel::tool::SelftestOptions selftest_options;
+  CLI::App* selftest = add_selftest(app, selftest_options);
   if (argc == 1) {
     std::fputs(app.help().c_str(), stderr);
     return kUsage;
@@ -152,11 +170,13 @@ int main(int argc, char** argv) {
     app.parse(static_cast<int>(dashes - argv), argv);
   } catch (const CLI::ParseError& error) {
     return end_of_parse(app, error,
-                        *run      ? "grapnel run"
-                        : *info   ? "grapnel info"
-                        : *status ? "grapnel status"
-                                  : "grapnel");
+                        *run        ? "grapnel run"
+                        : *info     ? "grapnel info"
+                        : *status   ? "grapnel status"
+                        : *selftest ? "grapnel selftest"
+                                    : "grapnel");
   }
+  if (*selftest) return grapnel::tool::run_selftest(selftest_options);
   if (*status) return grapnel::tool::status(process);
   if (*run) return run_program(*run, std::move(options), {dashes, end});
   return grapnel::tool::info(json);

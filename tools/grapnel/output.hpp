@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace grapnel::tool {
@@ -11,5 +12,8 @@ bool print(std::string_view command, std::string_view text);
 
 /// "command: text" on stderr, in one write.
 void complain(std::string_view command, std::string_view text);
+
+/// A string of JSON, with its quotes.
+std::string json_quoted(std::string_view text);
 
 }  // namespace grapnel::tool
