@@ -8,6 +8,7 @@
 #include "base/codec.hpp"
 #include "rma/handlers.hpp"
 #include "rma/internal/piece_cursor.hpp"
+#include "rma/update_kernels.hpp"
 
 namespace grapnel::rma {
 namespace {
@@ -29,11 +30,8 @@ std::vector<Part> parts_of(std::span<const VectorRun> runs, const std::byte* sou
 }  // namespace
 
 std::optional<Reduction> Handlers::known_kernel(const Update& update) {
-  const bool known =
-      is_operation(static_cast<int>(update.operation)) && is_number_type(static_cast<int>(update.number));
-  if (!known) return {};
-  const auto kernel = kernel_of(update);
-  return kernel ? std::optional<Reduction>(*kernel) : std::nullopt;
+  const Reduction* const kernel = find_kernel(update.operation, update.number);
+  return kernel != nullptr ? std::optional<Reduction>(*kernel) : std::nullopt;
 }
 
 // None where the owner is no rank of this node: it has lent nothing here.

@@ -19,6 +19,7 @@
 
 #include "rma/kernels/strided.hpp"
 #include "rma/rma.hpp"
+#include "rma/update_kernels.hpp"
 
 namespace grapnel::rma {
 namespace {
@@ -80,7 +81,9 @@ Result<PartsTransfer> update_of(grapnel::Operation operation, NumberType number,
   PartsTransfer all;
   all.kind = OperationKind::update;
   all.update = {operation, number};
-  GRAPNEL_ASSIGN_OR_RETURN(all.kernel, kernel_of(all.update));
+  const Reduction* const kernel = find_kernel(operation, number);
+  if (kernel == nullptr) return kernel_of(all.update).status();
+  all.kernel = *kernel;
   all.fetches = fetches;
   all.lent = lent;
   all.target = target;

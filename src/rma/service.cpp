@@ -22,6 +22,7 @@ RmaService::RmaService(core::Core& core)
     : stripes_(core.launch),
       lent_(core.launch, core.host, core.segments),
       rma_(core.config, core.launch, core.waiting, core.segments, stripes_, lent_, core.client, core.transport),
+      near_(core.segments, stripes_, core.host, lent_, core.launch.rank()),
       handlers_(core.segments, core.waiting, stripes_, lent_, core.launch.size()) {
   if (core.server != nullptr) handlers_.add_to(core.server->handlers());
 }
@@ -36,9 +37,10 @@ Status RmaService::complete() {
 
 void RmaService::append_counts(std::vector<OperationCount>& rows) const {
   for (const OperationKind kind : kOperationKinds) {
-    const OperationCounts& counts = rma_.counts(kind);
-    rows.push_back({to_string(kind), counts.shared_operations.value(), counts.shared_bytes.value(),
-                    counts.wire_operations.value(), counts.wire_bytes.value(), counts.wire_messages.value()});
+    const OperationCounts &counts = rma_.counts(kind), &near = near_.counts(kind);
+    rows.push_back({to_string(kind), counts.shared_operations.value() + near.shared_operations.value(),
+                    counts.shared_bytes.value() + near.shared_bytes.value(), counts.wire_operations.value(),
+                    counts.wire_bytes.value(), counts.wire_messages.value()});
   }
   const FenceCounts& fences = rma_.fence_counts();
   rows.push_back({"fence", 0, 0, fences.fences.value(), 0, fences.messages.value()});

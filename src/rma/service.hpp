@@ -4,6 +4,7 @@
 
 #include "core/core.hpp"
 #include "rma/handlers.hpp"
+#include "rma/near.hpp"
 #include "rma/rma.hpp"
 #include "rma/stripes.hpp"
 #include "segment/lent.hpp"
@@ -15,6 +16,7 @@ class RmaService final : public core::Service {
   explicit RmaService(core::Core& core);
 
   Rma& rma() { return rma_; }
+  const Near& near() const { return near_; }
   /// What this rank lends to others.
   segment::Lent& lent() { return lent_; }
 
@@ -26,6 +28,7 @@ class RmaService final : public core::Service {
   Stripes stripes_;
   segment::Lent lent_;
   Rma rma_;
+  const Near near_;
   Handlers handlers_;
 };
 

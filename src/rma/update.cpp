@@ -15,6 +15,7 @@
 
 #include "rma/internal/updating.hpp"
 #include "rma/rma.hpp"
+#include "rma/update_kernels.hpp"
 
 namespace grapnel::rma {
 namespace {
@@ -40,7 +41,9 @@ Result<Rma::UpdateTransfer> Rma::update_transfer(grapnel::Operation operation, N
                                                  void* old_elements, void* remote, std::size_t count, Rank target) {
   UpdateTransfer what;
   what.update = {operation, number};
-  GRAPNEL_ASSIGN_OR_RETURN(what.kernel, kernel_of(what.update));
+  const Reduction* const kernel = find_kernel(operation, number);
+  if (kernel == nullptr) return kernel_of(what.update).status();
+  what.kernel = *kernel;
   if (count > SIZE_MAX / what.kernel.element_bytes) {
     return Status(Code::invalid_argument, fmt::format("update: {} elements do not fit into any memory", count));
   }

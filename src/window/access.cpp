@@ -125,6 +125,7 @@ Outcome Window::ask(int place, bool shared) {
 }
 
 Outcome Window::lock(int place, bool shared, bool nocheck) {
+  if (!nocheck && lock_at_once(place, shared)) return {};
   GRAPNEL_WINDOW_TRY(check_place("lock", place));
   if (options_.no_locks) return Outcome(Fault::synchronization, "lock: the window was made with no_locks");
   {
@@ -161,6 +162,7 @@ Outcome Window::unlock(int place) {
   {
     const StateLock lock(*this);
     GRAPNEL_WINDOW_TRY(epochs_.unlock(place));
+    near_.forbid(place);
     is_granted = may_go(place);
   }
   if (!is_granted) GRAPNEL_WINDOW_TRY(get_access(place));
@@ -188,6 +190,7 @@ Outcome Window::unlock_all() {
   {
     const StateLock lock(*this);
     GRAPNEL_WINDOW_TRY(epochs_.unlock_all());
+    near_.forbid_all();
     needs_no_access_ = false;
   }
   Outcome first = complete_all(true);

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "base/check.hpp"
+#include "rma/update_kernels.hpp"
 #include "window/internal/launch.hpp"
 #include "window/internal/services.hpp"
 #include "window/internal/state_lock.hpp"
@@ -88,8 +89,7 @@ Outcome Window::check_update(const Update& what) const {
                                             "another number or type",
                                             what.call, elements, static_cast<int>(*number)));
   }
-  const auto kernel = reduction(what.operation, *number);
-  if (kernel && kernel->prepare == nullptr) return {};
+  if (rma::find_kernel(what.operation, *number) != nullptr) return {};
   return Outcome(Fault::operation, fmt::format("{}: operation {} does not exist for type {}", what.call,
                                                static_cast<int>(what.operation), static_cast<int>(*number)));
 }
@@ -98,12 +98,25 @@ Outcome Window::update(const Update& what, Pending* pending) {
   Aim aim;
   GRAPNEL_WINDOW_TRY(this->aim(what.call, what.target, what.place, aim));
   GRAPNEL_WINDOW_TRY(check_update(what));
+  if (pending == nullptr && update_near(what)) return {};
   GRAPNEL_WINDOW_TRY(enter(what.call, what.target, pending != nullptr));
   return launch(aim, what.target, pending, !what.fetches(),
                 [&](Handle* handle) { return start_update(what, aim, handle); });
 }
 
 // ---- ways
+
+// One run on each side, in one stripe.
+bool Window::update_near(const Update& what) const {
+  const auto run = what.place.layout->contiguous(what.place.count, Walk::elements);
+  std::byte *operands = nullptr, *old_elements = nullptr;
+  const bool in_one =
+      as_one(what.origin, what.reads_origin(), operands) && as_one(what.result, what.fetches(), old_elements);
+  if (!run || run->offset != 0 || !in_one || (operands == nullptr && what.reads_origin())) return false;
+  const Reduction* const kernel = rma::find_kernel(what.operation, what.number());
+  return kernel != nullptr && near_.update(what.target, what.place.displacement, {what.operation, what.number()},
+                                           *kernel, operands, old_elements, run->bytes);
+}
 
 Status Window::start_update(const Update& what, const Aim& aim, Handle* handle) {
   std::byte *operands = nullptr, *old_elements = nullptr;
@@ -152,13 +165,18 @@ Outcome Window::get_accumulate(const Side& origin, const Side& result, int targe
 Outcome Window::fetch_and_op(const void* origin, void* result, NumberType number, int target, std::int64_t displacement,
                              Operation operation) {
   const char* const call = "fetch_and_op";
-  const auto kernel = reduction(operation, number);
-  const auto bytes = static_cast<std::int64_t>(kernel ? kernel->element_bytes : 0);
+  const Reduction* const kernel = rma::find_kernel(operation, number);
+  const auto bytes = static_cast<std::int64_t>(kernel != nullptr ? kernel->element_bytes : 0);
   Aim aim;
   GRAPNEL_WINDOW_TRY(aim_bytes(call, target, displacement, 0, bytes, aim));
-  if (!kernel || kernel->prepare != nullptr) {
+  if (kernel == nullptr) {
     return Outcome(Fault::operation, fmt::format("{}: operation {} does not exist for type {}", call,
                                                  static_cast<int>(operation), static_cast<int>(number)));
+  }
+  const bool has_operand = origin != nullptr || operation == Operation::none;
+  if (has_operand &&
+      near_.update(target, displacement, {operation, number}, *kernel, origin, result, kernel->element_bytes)) {
+    return {};
   }
   GRAPNEL_WINDOW_TRY(enter(call, target, false));
   auto transfer = rma::Rma::update_transfer(operation, number, origin, result, aim.at, 1, aim.rank);
@@ -175,10 +193,14 @@ Outcome Window::compare_and_swap(const void* origin, const void* compare, void* 
   }
   Aim aim;
   GRAPNEL_WINDOW_TRY(aim_bytes(call, target, displacement, 0, static_cast<std::int64_t>(bytes), aim));
-  GRAPNEL_WINDOW_TRY(enter(call, target, false));
-  std::uint64_t expected = 0, desired = 0;
+  std::uint64_t expected = 0, desired = 0, found = 0;
   std::memcpy(&expected, compare, bytes);
   std::memcpy(&desired, origin, bytes);
+  if (near_.compare(target, displacement, bytes, expected, desired, found)) {
+    std::memcpy(result, &found, bytes);
+    return {};
+  }
+  GRAPNEL_WINDOW_TRY(enter(call, target, false));
   const rma::Rma::CompareTransfer transfer{aim.at, expected, desired, result, bytes, aim.rank, aim.is_lent};
   return answered(aim, services_.rma.start(transfer, nullptr));
 }

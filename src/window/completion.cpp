@@ -72,6 +72,7 @@ Outcome Window::complete_all(bool remotely) {
 }
 
 Outcome Window::flush_one(const char* call, int place, bool remotely) {
+  if (near_.flush(place)) return {};
   GRAPNEL_WINDOW_TRY(check_place(call, place));
   bool waits = false;
   {

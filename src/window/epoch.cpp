@@ -35,7 +35,7 @@ Outcome EpochState::refuse_operation(const char* call, int target) const {
 }
 
 Outcome EpochState::passive(const char* call, int target) const {
-  if (epoch_ == Epoch::lock_all || is_locked(target)) return {};
+  if (is_passive(target)) return {};
   if (epoch_ == Epoch::lock) return refuse_operation(call, target);
   return refuse(call, "it needs a lock epoch: call lock or lock_all first");
 }
@@ -95,9 +95,7 @@ Outcome EpochState::lock(int target, bool shared) {
   if (!is_free() && epoch_ != Epoch::lock) return refuse("lock", "end that epoch first");
   GRAPNEL_ASSERT((epoch_ == Epoch::lock) == (locked_ > 0), "{} with {} locked targets", to_string(epoch_), locked_);
   GRAPNEL_ASSERT(!is_target(target), "target {} of an epoch that has ended", target);
-  epoch_ = Epoch::lock;
-  targets_[at(target)] = shared ? Target::shared : Target::exclusive;
-  ++locked_;
+  take_lock(target, shared);
   return {};
 }
 
@@ -105,8 +103,7 @@ Outcome EpochState::unlock(int target) {
   if (epoch_ == Epoch::lock && !is_locked(target)) return refuse_operation("unlock", target);
   if (epoch_ != Epoch::lock) return refuse("unlock", "call lock first");
   GRAPNEL_ASSERT(locked_ > 0 && locked_ <= targets_.size(), "{} of {} targets are locked", locked_, targets_.size());
-  targets_[at(target)] = Target::none;
-  if (--locked_ == 0) epoch_ = Epoch::none;
+  leave_lock(target);
   return {};
 }
 

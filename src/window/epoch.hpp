@@ -70,6 +70,17 @@ class EpochState {
   Outcome end_exposure();
   Outcome lock(int target, bool shared);
   Outcome unlock(int target);
+  /// The same two without answers, of a lock that `may_lock` admits, and of one that `is_locked`.
+  bool may_lock(int target) const { return !is_target(target) && (epoch_ == Epoch::lock || is_free()); }
+  void take_lock(int target, bool shared) {
+    epoch_ = Epoch::lock;
+    targets_[at(target)] = shared ? Target::shared : Target::exclusive;
+    ++locked_;
+  }
+  void leave_lock(int target) {
+    targets_[at(target)] = Target::none;
+    if (--locked_ == 0) epoch_ = Epoch::none;
+  }
   Outcome lock_all();
   Outcome unlock_all();
   Outcome free() const;
@@ -77,6 +88,7 @@ class EpochState {
   Epoch epoch() const { return epoch_; }
   bool is_exposed() const { return exposed_; }
   bool is_fence_used() const { return epoch_ == Epoch::fence && fence_used_; }
+  bool is_passive(int target) const { return epoch_ == Epoch::lock_all || is_locked(target); }
   bool is_locked(int target) const { return epoch_ == Epoch::lock && is_target(target); }
   bool is_shared(int target) const { return targets_[at(target)] == Target::shared; }
 

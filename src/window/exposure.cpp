@@ -30,6 +30,7 @@ Outcome Window::fence(const FenceAssertions& assertions) {
   {
     const StateLock lock(*this);
     GRAPNEL_WINDOW_TRY(epochs_.fence(assertions));
+    near_.forbid_all();  // also where the next epoch is one of a fence: its first operation marks it as used
     needs_no_access_ = epochs_.epoch() == Epoch::fence;
   }
   const bool by_barrier = !options_.meet;
@@ -87,6 +88,7 @@ Outcome Window::complete() {
   {
     const StateLock lock(*this);
     GRAPNEL_WINDOW_TRY(epochs_.complete());
+    near_.forbid_all();
     places.swap(started_at_);
   }
   for (const int place : places) GRAPNEL_WINDOW_TRY(get_access(place));

@@ -118,8 +118,10 @@ Outcome Window::enter(const char* call, int target, bool is_request) {
     GRAPNEL_WINDOW_TRY(is_request ? epochs_.passive(call, target) : Outcome());
     GRAPNEL_WINDOW_TRY(epochs_.operation(call, target));
     note_used(target);
-    if (may_go(target)) [[likely]]
+    if (may_go(target)) [[likely]] {
+      near_.permit(target, epochs_.is_passive(target));
       return {};
+    }
   }
   return get_access(target);
 }
@@ -175,6 +177,7 @@ Outcome Window::move(rma::OperationKind kind, const Side& origin, int target, co
     return Outcome(Fault::type,
                    fmt::format("{}: the origin has {} bytes, the target {}", call, origin_bytes, aim.bytes));
   }
+  if (pending == nullptr && move_near(kind, origin, target, place)) return {};
   GRAPNEL_WINDOW_TRY(enter(call, target, pending != nullptr));
   return launch(aim, target, pending, kind == rma::OperationKind::put,
                 [&](Handle* handle) { return start_move(kind, origin, place, aim, handle); });

@@ -16,6 +16,7 @@ Window::Window(Services& services, std::shared_ptr<const launch::Group> group, F
       flavor_(flavor),
       options_(options),
       epochs_(group_->size()),
+      near_(services.near),
       targets_(group_->size()) {}
 
 Window::~Window() = default;
@@ -44,7 +45,7 @@ AskedLock AskedLocks::take(const Window& window, int target) {
 }
 
 AskedLock AskedLocks::of_this_thread() const {
-  if (count_.load(std::memory_order_relaxed) == 0) return {};
+  if (is_empty()) return {};
   const base::MutexLock lock(mutex_);
   const auto found = std::find_if(asked_.begin(), asked_.end(),
                                   [](const AskedLock& one) { return one.thread == std::this_thread::get_id(); });
@@ -53,7 +54,7 @@ AskedLock AskedLocks::of_this_thread() const {
 
 std::vector<int> AskedLocks::targets_of(const Window& window) const {
   std::vector<int> targets;
-  if (count_.load(std::memory_order_relaxed) == 0) return targets;
+  if (is_empty()) return targets;
   const base::MutexLock lock(mutex_);
   for (const AskedLock& one : asked_) {
     if (one.window == &window) targets.push_back(one.target);

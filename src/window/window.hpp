@@ -36,7 +36,9 @@
 #include "os/host.hpp"
 #include "rma/counts.hpp"
 #include "window/epoch.hpp"
+#include "window/near.hpp"
 #include "window/outcome.hpp"
+#include "window/part.hpp"
 #include "window/pending.hpp"
 
 namespace grapnel::locks {
@@ -81,17 +83,6 @@ struct Place {
   std::int64_t count = 0;
 };
 
-/// One member's memory, as all members know it.
-struct Part {
-  Rank rank{};
-  NodeId node{};
-  std::byte* base = nullptr;  ///< in its node's addresses
-  std::size_t bytes = 0;
-  std::int64_t unit = 1;
-  bool is_near = false;  ///< on this rank's node: operations are complete when they return
-  bool is_lent = false;  ///< no memory of a segment: reached by process copies
-};
-
 class Window {
  public:
   Window(const Window&) = delete;
@@ -108,6 +99,8 @@ class Window {
   std::int64_t unit_of(int place) const { return part(place).unit; }
   const Options& options() const { return options_; }
   Epoch epoch() const { return epochs_.epoch(); }
+  /// Accesses to targets of this node that need no more checks.
+  const NearTargets& near() const { return near_; }
   /// What `Windows::free` checks, and nothing else.
   Outcome may_be_freed();
 
@@ -137,6 +130,8 @@ class Window {
   Outcome lock(int target, bool shared, bool nocheck = false);
   /// flush, then release. Errors: as flush; the lock is given back.
   Outcome unlock(int target);
+  /// near.cpp. `lock` of a target of this node, where it needs no message and no wait. False: nothing was done.
+  bool lock_at_once(int target, bool shared);
   /// A shared lock of every member: up to its own place, and in shared memory all, at once; the others, up to the
   /// target, at the first use of one of them.
   Outcome lock_all(bool nocheck = false);
@@ -209,6 +204,8 @@ class Window {
                     Aim& found) const;
   Outcome move(rma::OperationKind kind, const Side& origin, int target, const Place& place, Pending* pending);
   Status start_move(rma::OperationKind kind, const Side& origin, const Place& place, const Aim& aim, Handle* handle);
+  /// near.cpp, after the arguments' checks. False: nothing was done.
+  bool move_near(rma::OperationKind kind, const Side& origin, int target, const Place& place) const;
   /// The checks of the state, and the wait for access: afterwards the operation may be sent.
   Outcome enter(const char* call, int target, bool is_request);
   /// rma's answer to an access, as a fault: memory of this node that is not lent lies outside the window.
@@ -221,6 +218,7 @@ class Window {
   struct Update;
   Outcome update(const Update& what, Pending* pending);
   Outcome check_update(const Update& what) const;
+  bool update_near(const Update& what) const;
   Status start_update(const Update& what, const Aim& aim, Handle* handle);
   Status update_parts(const Update& what, const Aim& aim, Handle* handle);
 
@@ -281,6 +279,7 @@ class Window {
 
   base::Mutex mutex_;
   EpochState epochs_;
+  NearTargets near_;
   bool needs_no_access_ = false;               ///< fence; lock_all with nocheck
   std::vector<Target> targets_;                ///< by place
   std::vector<int> used_;                      ///< targets elsewhere with operations in this epoch

@@ -94,8 +94,9 @@ const core::ServiceType kService{"window", Settings::group, nullptr, 0, open};
 Windows::Windows(core::Core& core)
     : settings_(core.config.get<Settings>()),
       services_(new Services{core.launch, core.waiting, core.exchange, core.segments, core.service<locks::Locks>(),
-                             core.service<rma::RmaService>().rma(), core.service<rma::RmaService>().lent(),
-                             core.service<sync::Barriers>(), core.service<sync::Signals>()}) {}
+                             core.service<rma::RmaService>().rma(), core.service<rma::RmaService>().near(),
+                             core.service<rma::RmaService>().lent(), core.service<sync::Barriers>(),
+                             core.service<sync::Signals>()}) {}
 
 Windows::~Windows() = default;
 
@@ -136,7 +137,10 @@ Windows::Created Windows::make(std::span<const Rank> places, const Wish& wish) {
   Status made = agree(*window, wish);
   if (made.ok()) made = allocate_memory(*window);
   if (made.ok() && window->locks_ != nullptr) made = services_->locks.begin(window->locks_, window->lock_block_);
-  if (made.ok()) return window;
+  if (made.ok()) {
+    window->near_.open(window->parts_, wish.flavor == Flavor::dynamic);
+    return window;
+  }
   window->locks_.reset();  // they did not begin
   if (made.code() != Code::peer_dead) GRAPNEL_TRY(give_back(*window));
   return made;

@@ -217,8 +217,12 @@ draw_heat() {
 count_instructions() {
   install_packages counts
   local program programs=()
-  for program in "$build_dir"/bench/instruction_calls "$build_dir"/bench/instruction_armci_calls; do
-    [ ! -x "$program" ] || programs+=(--program "$program")
+  for program in instruction_calls instruction_armci_calls instruction_window_calls; do
+    if [ -x "$build_dir/bench/$program" ]; then
+      programs+=(--program "$build_dir/bench/$program")
+    else
+      say "no rows of $program: this build has no MPI (--mpi)"
+    fi
   done
   python3 -B "$root/bench/instructions/count.py" "${programs[@]}" --bars "$root/bench/bars.toml" "$@"
 }

@@ -17,7 +17,7 @@ using window::Pending;
 /// For a predefined type, by MPI's table. For a derived one the window checks whether its numbers have the operation.
 bool exists(Operation operation, MPI_Datatype type) {
   const Predefined* const known = predefined(type);
-  return known == nullptr || is_defined(operation, known->type_class);
+  return known == nullptr || known->has(operation);
 }
 
 struct Update {
@@ -97,7 +97,7 @@ int Fetch_and_op(const Calls& next, const void* origin, void* result, MPI_Dataty
   check_element(check, {known, target, at});
   check.holds(operation.has_value(), MPI_ERR_OP, "op is none of MPI's predefined operations");
   if (!check.ok()) return check.raise(call);
-  if (!check.holds(is_defined(*operation, known->type_class), MPI_ERR_OP, "op does not exist for datatype").ok()) {
+  if (!check.holds(known->has(*operation), MPI_ERR_OP, "op does not exist for datatype").ok()) {
     return check.raise(call);
   }
   if (target == MPI_PROC_NULL) return MPI_SUCCESS;

@@ -6,7 +6,7 @@
 #include <dlfcn.h>
 #include <mpi.h>
 
-#include "api/mpi/handles.hpp"
+#include "api/mpi/job.hpp"
 #include "api/mpi/predefined_attributes.hpp"
 #include "grapnel/export.hpp"
 

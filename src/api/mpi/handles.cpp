@@ -2,7 +2,6 @@
 #include "api/mpi/handles.hpp"
 
 #include "api/mpi/calls.hpp"
-#include "api/mpi/job.hpp"
 
 namespace grapnel::front {
 
@@ -32,8 +31,6 @@ std::unique_ptr<Taken> Handles::remove(Taken* taken) {
 Handles::~Handles() {
   table_.for_each([](Taken* taken) { delete taken; });
 }
-
-Taken* find(MPI_Win handle) { return the_job != nullptr ? the_job->handles.find(handle) : nullptr; }
 
 // Open MPI refuses MPI_Win_create on one process; MPICH ends the program in MPI_Win_allocate where its contexts run
 // out, and answers an error in MPI_Win_create.

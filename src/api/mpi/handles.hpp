@@ -65,9 +65,6 @@ class Handles {
   HandleTable<MPI_Win, Taken> table_;
 };
 
-/// The window behind a handle; null: the host's.
-Taken* find(MPI_Win handle);
-
 /// A carrier, or the host's error. Counted by the host among its windows.
 int make_carrier(MPI_Comm self, MPI_Win* carrier);
 

@@ -52,6 +52,9 @@ struct Job {
 /// Null: no job.
 extern Job* the_job;
 
+/// The window behind a handle; null: the host's.
+inline Taken* find(MPI_Win handle) { return the_job != nullptr ? the_job->handles.find(handle) : nullptr; }
+
 /// The host's barrier, waited for by the core's wait policy. Collective over `comm`. Errors: peer_dead, system.
 Status host_barrier(MPI_Comm comm);
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "api/mpi/calls.hpp"
+#include "api/mpi/near.hpp"
 #include "grapnel/export.hpp"
 
 namespace grapnel::front {
@@ -68,6 +69,7 @@ const NextCalls& next_calls() {
 // exported function is a jump and no more; MPI_Init, the first call, has addresses only.
 #define GRAPNEL_DEFINE_AS(mpi_name, name, kind, parameters, ...)                            \
   [[gnu::noinline]] static int take_##mpi_name parameters {                                 \
+    if (grapnel::front::near::name(__VA_ARGS__)) return MPI_SUCCESS;                        \
     const grapnel::front::NextCalls& next = grapnel::front::next_calls();                   \
     if (next.is_other_mpi) [[unlikely]]                                                     \
       return next.kind.name(__VA_ARGS__);                                                   \

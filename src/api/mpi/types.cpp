@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "api/mpi/flatten.hpp"
-#include "api/mpi/handle_table.hpp"
+#include "api/mpi/numbers.hpp"
 #include "base/mutex.hpp"
 
 namespace grapnel::front {
@@ -15,7 +15,6 @@ using window::Layout;
 using window::LayoutPointer;
 
 struct Types {
-  HandleTable<MPI_Datatype, const Predefined> predefined;
   std::vector<std::unique_ptr<const Predefined>> kept;
   int keyval = MPI_KEYVAL_INVALID;
   base::Mutex mutex;  ///< of setting a type's attribute
@@ -32,9 +31,14 @@ int delete_layout(MPI_Datatype, int, void* value, void*) {
 }
 
 void add(MPI_Datatype type, NumberType number, TypeClass type_class) {
-  if (type == MPI_DATATYPE_NULL || types().predefined.find(type) != nullptr) return;
-  auto made = std::make_unique<Predefined>(Predefined{Layout::element(number), type_class});
-  types().predefined.add(type, made.get());
+  if (type == MPI_DATATYPE_NULL || predefined(type) != nullptr) return;
+  auto made = std::make_unique<Predefined>(Predefined{Layout::element(number), type_class, number});
+  if (made->layout->contiguous(2, window::Walk::data)) made->bytes = made->layout->bytes();
+  if (made->layout->contiguous(2, window::Walk::elements)) made->element_bytes = made->layout->element_bytes();
+  for (int operation = 0; operation < kOperations; ++operation) {
+    if (is_defined(static_cast<Operation>(operation), type_class)) made->operations |= std::uint32_t{1} << operation;
+  }
+  predefined_types->add(type, made.get());
   types().kept.push_back(std::move(made));
 }
 
@@ -147,15 +151,16 @@ const Layout* kept_layout(MPI_Datatype type, LayoutPointer layout) {
 
 }  // namespace
 
+constinit HandleTable<MPI_Datatype, const Predefined>* predefined_types = nullptr;
+
 void open_types() {
   if (types().keyval != MPI_KEYVAL_INVALID) return;
+  predefined_types = new HandleTable<MPI_Datatype, const Predefined>;  // until the process ends, as `types`
   PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, delete_layout, &types().keyval, nullptr);
   add_c_integers();
   add_other_c_types();
   add_fortran_types();
 }
-
-const Predefined* predefined(MPI_Datatype type) { return types().predefined.find(type); }
 
 const Layout* layout_of(MPI_Datatype type) {
   if (const Predefined* const known = predefined(type)) return known->layout.get();

@@ -8,8 +8,10 @@
 
 #include <mpi.h>
 
+#include <cstddef>
 #include <memory>
 
+#include "api/mpi/handle_table.hpp"
 #include "window/layout.hpp"
 
 namespace grapnel::front {
@@ -20,13 +22,24 @@ enum class TypeClass : std::uint8_t { none, integer, fortran_integer, floating, 
 struct Predefined {
   window::LayoutPointer layout;
   TypeClass type_class = TypeClass::none;
+  NumberType number{};
+  std::size_t bytes = 0;          ///< of an element, where elements follow each other without gaps; else 0
+  std::size_t element_bytes = 0;  ///< the same, with the gaps inside of an element
+  std::uint32_t operations = 0;   ///< a bit for each that MPI defines for the type
+
+  bool has(Operation operation) const { return (operations >> static_cast<unsigned>(operation) & 1) != 0; }
 };
+
+/// Filled by `open_types`.
+extern constinit HandleTable<MPI_Datatype, const Predefined>* predefined_types;
 
 /// Fills the table of predefined types. Once, after MPI's start.
 void open_types();
 
 /// Null: no predefined type.
-const Predefined* predefined(MPI_Datatype type);
+inline const Predefined* predefined(MPI_Datatype type) {
+  return predefined_types != nullptr ? predefined_types->find(type) : nullptr;
+}
 
 /// Of one element of the type; null for MPI_DATATYPE_NULL, and for what the host cannot take apart. It lives as long as
 /// the type.

@@ -33,13 +33,11 @@ bool ReaderWriter::take_now(const LockId& lock, bool shared) {
   Words* words = find(lock);
   if (words == nullptr) return false;
   if (shared) {
-    return update(*words,
-                  [&](View& v) {
-                    if (!open_to_readers(v)) return false;
-                    ++v.readers;
-                    return true;
-                  })
-        .done;
+    std::uint64_t seen = words->state.load();
+    do {
+      if (!open_to_readers(View::unpack(seen))) return false;
+    } while (!words->state.compare_exchange_weak(seen, seen + View::kReader));
+    return true;
   }
   if (!context_.one_node || !writers_.take_if_free(words->writers)) return false;
   const bool got = update(*words, [](View& v) {
@@ -237,6 +235,21 @@ Status ReaderWriter::try_writer(Acquisition& a, Words& words) {
 }
 
 // ---- releasing
+
+// In a job of one node, where no reader waits.
+bool ReaderWriter::release_now(const LockId& lock) {
+  if (!context_.one_node) return false;
+  Words& words = *find(lock);
+  std::uint64_t seen = words.state.load();
+  View after;
+  do {
+    after = View::unpack(seen);
+    if (after.waiting != 0) return false;
+    after.writer = false;
+  } while (!words.state.compare_exchange_weak(seen, after.pack()));
+  writers_.release(words.writers, lock.ordinal);
+  return true;
+}
 
 Status ReaderWriter::release(const LockId& lock, bool shared, ByteView payload) {
   Words& words = *find(lock);

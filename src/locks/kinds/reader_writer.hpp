@@ -55,6 +55,7 @@ class ReaderWriter final : public Algorithm {
   bool has_shared() const override { return true; }
   void use_memory() override { writers_.use_memory(); }
   bool take_now(const LockId& lock, bool shared) override;
+  bool release_now(const LockId& lock) override;
   Status start(Acquisition& a) override;
   Status advance(Acquisition& a, std::uint64_t until_ns) override;
   Status give_up(Acquisition& a) override;

@@ -11,6 +11,7 @@
 #include "core/core.hpp"
 #include "locks/lock_set.hpp"
 #include "locks/locks.hpp"
+#include "rma/near.hpp"
 #include "rma/rma.hpp"
 #include "segment/lent.hpp"
 #include "sync/barrier.hpp"
@@ -33,6 +34,8 @@ struct AskedLock {
 class AskedLocks {
  public:
   void add(AskedLock asked);
+  /// Of what this thread has added, at least.
+  bool is_empty() const { return count_.load(std::memory_order_relaxed) == 0; }
   /// Removes and answers it; no acquisition where there is none.
   AskedLock take(const Window& window, int target);
   /// That of the calling thread; no window where there is none.
@@ -53,6 +56,7 @@ struct Services {
   segment::SegmentTable& segments;
   locks::Locks& locks;
   rma::Rma& rma;
+  const rma::Near& near;
   segment::Lent& lent;
   sync::Barriers& barriers;
   sync::Signals& signals;
