@@ -13,6 +13,7 @@ ReaderWriterView ReaderWriterView::unpack(std::uint64_t word) {
   v.asked_shared = (word >> 36 & 1) != 0;
   v.asked_sole = (word >> 37 & 1) != 0;
   v.recalled = (word >> 38 & 1) != 0;
+  v.asked_join = (word >> 39 & 1) != 0;
   v.phase = static_cast<std::uint32_t>(word >> 40);
   return v;
 }
@@ -20,7 +21,8 @@ ReaderWriterView ReaderWriterView::unpack(std::uint64_t word) {
 std::uint64_t ReaderWriterView::pack() const {
   const auto bit = [](bool value, int place) { return std::uint64_t{value} << place; };
   return readers | std::uint64_t{waiting} << 16 | bit(writer, 32) | bit(writer_waits, 33) | std::uint64_t{grant} << 34 |
-         bit(asked_shared, 36) | bit(asked_sole, 37) | bit(recalled, 38) | std::uint64_t{phase} << 40;
+         bit(asked_shared, 36) | bit(asked_sole, 37) | bit(recalled, 38) | bit(asked_join, 39) |
+         std::uint64_t{phase} << 40;
 }
 
 }  // namespace grapnel::locks
