@@ -132,6 +132,7 @@ Status Set::acquire_in_line(const LockId& lock) {
 Status Set::begin(Acquisition& a, int lock_index, Rank home, const Ask& ask) {
   if (!name(lock_index, home, a.lock)) return bad_name(lock_index, home);
   a.shared = ask.shared;
+  a.joins = ask.shared && ask.joins_readers;
   a.payload = ask.payload;
   GRAPNEL_TRY(check(a.lock, ask));
   return claim(a.lock);

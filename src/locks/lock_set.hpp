@@ -26,6 +26,11 @@ namespace grapnel::locks {
 /// How a lock is wanted.
 struct Ask {
   bool shared = false;
+  /// With `shared`: where readers hold the lock, it joins them in spite of a writer that waits; an active writer is
+  /// waited for. For a rank that holds another lock: else readers of two locks could wait for each other through the
+  /// writers that wait at both. Writers may wait for as long as such readers overlap. A kind that gets its shared mode
+  /// from shared_mode.hpp does not join in a set with payloads.
+  bool joins_readers = false;
   std::uint64_t timeout_ns = progress::Waiting::kForever;
   ByteView payload = {};  ///< travels with the enqueue
 };

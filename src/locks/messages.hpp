@@ -34,7 +34,7 @@ enum class Verb : std::uint16_t {
   cancel,  ///< to the home: takes `me` out of the queue; its `enqueue` is answered, with `flag` kCancelled. Without
            ///< effect where `me` is not there any more: the answer is under way
   look,    ///< to the home: a ticket is served that a rank of another node may hold
-  want_shared,  ///< to the home: the node `me` wants readers' access …
+  want_shared,  ///< to the home: the node `me` wants readers' access (`flag`: reader_writer.hpp, Wish) …
   want_sole,    ///< … or a writer's; `flag` 1: and gives back its shared grant
   give_back,    ///< to the home: the node `me` gives its grant back; `flag` 1: and wants a shared one again
   recall,       ///< to the server of `me`: give the shared grant back (reader_writer's grants say in `value` who had it
@@ -46,8 +46,10 @@ enum class Verb : std::uint16_t {
                   ///< now, with 0 or, where some are inside, 1
   reader_left,    ///< to the home: `flag` 1: a reader of another node has left; 0: the one of the home's own node that
                   ///< was awaited has left, and is counted already
-  stop_awaiting   ///< to the home: the sender gives up; its `await_readers` is answered with `flag` 1. Without effect
+  stop_awaiting,  ///< to the home: the sender gives up; its `await_readers` is answered with `flag` 1. Without effect
                   ///< where the answer is under way
+  join_readers    ///< asked of the home: where a writer waits for readers, the sender is inside beside them from the
+                  ///< answer on; the answer's `flag` 1: it is, 0: it is not
 };
 
 /// What the holders of a lock hand on beside its payload, where readers pass through it.

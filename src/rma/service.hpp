@@ -19,6 +19,8 @@ class RmaService final : public core::Service {
   const Near& near() const { return near_; }
   /// What this rank lends to others.
   segment::Lent& lent() { return lent_; }
+  /// Of this node's memory: a holder excludes all updates there.
+  Stripes& stripes() { return stripes_; }
 
   Status complete() override;
   void before_client_ends() override { rma_.forget_remote_keys(); }

@@ -6,6 +6,7 @@
 #include "base/codec.hpp"
 #include "rma/handlers.hpp"
 #include "rma/internal/updating.hpp"
+#include "rma/planted.hpp"
 
 namespace grapnel::rma {
 
@@ -20,8 +21,11 @@ std::optional<Reduction> Handlers::kernel_of_update(const UpdateBody& body) cons
 
 progress::Outcome Handlers::update(Request& request) {
   const auto body = request.body_as<UpdateBody>();
-  const auto kernel = kernel_of_update(body);
+  auto kernel = kernel_of_update(body);
   if (!kernel || body.target.bytes != request.payload.size()) return Outcome::refused;
+  if (planted(Bug::torn_pair) && body.update.operation == grapnel::Operation::replace) {
+    kernel = *reduction(grapnel::Operation::replace, grapnel::NumberType::uint64);
+  }
   StripeHolder holder(waiting_, stripes_, stripes_.server_mark());
   const bool all = try_update(holder, body.update, *kernel, reinterpret_cast<std::byte*>(body.target.address),
                               request.payload.data(), body.target.bytes, request.resume);
@@ -37,6 +41,14 @@ progress::Outcome Handlers::fetching_update(Request& request) {
   const std::size_t operands = body.update.operation == grapnel::Operation::none ? 0 : body.target.bytes;
   if (!kernel || operands != request.payload.size() || body.target.bytes > kMostBytesFetched) return Outcome::refused;
   auto* const target = reinterpret_cast<std::byte*>(body.target.address);
+  if (planted(Bug::fetch_from_the_middle) && operands != 0) {
+    auto found = std::make_unique<Bytes>(target, target + body.target.bytes);
+    StripeHolder one(waiting_, stripes_, stripes_.server_mark());
+    const bool all =
+        try_update(one, body.update, *kernel, target, request.payload.data(), body.target.bytes, request.resume);
+    if (all) answer_packed(request, std::move(found));
+    return all ? Outcome::done : Outcome::retry;
+  }
   AllStripes stripes(waiting_, stripes_);
   if (!stripes.try_hold(target, body.target.bytes)) return Outcome::retry;
   auto old_elements = std::make_unique<Bytes>(body.target.bytes);

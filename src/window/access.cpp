@@ -5,6 +5,8 @@
 //  2. A thread has at most one place in a queue that was not granted yet, in all windows together: it waits for that
 //     one before it asks for another lock. So ranks that lock in the same order never wait for each other in a circle.
 //  3. One thread waits for a target's access; the others wait for that thread.
+//  4. A shared lock of a rank that has another one joins the readers that hold it (locks::Ask::joins_readers). Else two
+//     ranks could each hold one shared that a writer waits for, and wait behind the other's writer.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -85,17 +87,22 @@ Outcome Window::settle_asked() {
   return asked.window == nullptr ? Outcome() : asked.window->get_access(asked.target);
 }
 
+bool Window::joins_readers() const { return services_.locks_taken.load(std::memory_order_relaxed) != 0; }
+
+void Window::count_lock(int change) { services_.locks_taken.fetch_add(change, std::memory_order_relaxed); }
+
 int Window::held_until() {
   const StateLock lock(*this);
   return static_cast<int>(held_.size());
 }
 
-// Of lock_all, in the order of places: what is held is always all up to some place. In another order two ranks could
-// each hold one lock that a writer waits for, and wait behind the other's writer.
+// Of lock_all, in the order of places: what is held is always all up to some place. In another order it and a rank that
+// holds exclusive locks of two targets in ascending order could wait for each other.
 Outcome Window::take_shared(int place) {
   for (int lower = held_until(); lower < place; ++lower) GRAPNEL_WINDOW_TRY(get_access(lower));
   GRAPNEL_WINDOW_TRY(settle_asked());
-  GRAPNEL_WINDOW_TRY(locks_->acquire(0, part(place).rank, {.shared = true}, nullptr));
+  GRAPNEL_WINDOW_TRY(locks_->acquire(0, part(place).rank, {.shared = true, .joins_readers = joins_readers()}, nullptr));
+  count_lock(1);
   const StateLock lock(*this);
   GRAPNEL_ASSERT(held_.size() == static_cast<std::size_t>(place) || planted(Bug::used_before_granted),
                  "{} locks are held below target {}", held_.size(), place);
@@ -113,7 +120,7 @@ Outcome Window::ask(int place, bool shared) {
     set_access(place, Access::granted);
     return {};
   }
-  auto started = locks_->start(0, home, {.shared = shared});
+  auto started = locks_->start(0, home, {.shared = shared, .joins_readers = shared && joins_readers()});
   if (!started) return started.status();
   GRAPNEL_ASSERT(planted(Bug::two_places) || planted(Bug::used_before_granted) ||
                      services_.asked.of_this_thread().window == nullptr,
@@ -139,7 +146,10 @@ Outcome Window::lock(int place, bool shared, bool nocheck) {
   }
   if (nocheck) return {};
   Outcome asked = ask(place, shared);
-  if (asked.ok()) return {};
+  if (asked.ok()) {
+    count_lock(1);
+    return {};
+  }
   const StateLock lock(*this);
   target(place) = {};
   GRAPNEL_WINDOW_TRY(epochs_.unlock(place));
@@ -153,6 +163,7 @@ Outcome Window::release(int place) {
   GRAPNEL_ASSERT(planted(Bug::used_before_granted) ||
                      (was.access == Access::granted && (was.is_shared || locks_->is_held(0, part(place).rank))),
                  "the lock of target {}, with access {}, is not held", place, static_cast<int>(was.access));
+  count_lock(-1);
   return was.is_shared ? locks_->release(0, part(place).rank, true, {}) : locks_->release(0, part(place).rank);
 }
 

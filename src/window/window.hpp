@@ -228,6 +228,9 @@ class Window {
   Outcome wait_for_access(int place, Access before);
   Outcome take_shared(int place);
   int held_until();
+  /// This rank has taken a lock of some window.
+  bool joins_readers() const;
+  void count_lock(int change);
   Outcome ask(int place, bool shared);
   /// What this thread has asked for and not been granted is granted.
   Outcome settle_asked();

@@ -258,6 +258,64 @@ WORLD_TEST_ON(LockCounts, OfReadersAreWhatIsPromised, (std::vector<Shape>{{3, 3}
   EXPECT_OK(g.free(*board));
 }
 
+namespace {
+
+// A place in line, and every message of it sent.
+std::shared_ptr<locks::Acquisition> wait_in_line(Runtime& g, locks::Set& set, const locks::Ask& ask) {
+  auto started = set.start(0, Rank{0}, ask);
+  EXPECT_OK(started.status());
+  if (!started) return nullptr;
+  settle(g);
+  const auto there = set.test(**started, nullptr);
+  EXPECT_TRUE(there.ok() && !*there);
+  return *started;
+}
+
+}  // namespace
+
+// Ranks 0 and 1 on node 0, the home, 2 and 3 on node 1. What joins costs what a grant costs, or nothing.
+WORLD_TEST_ON(LockCounts, OfReadersThatJoin, (std::vector<Shape>{{4, 2}})) {
+  const auto board = g.allocate(8 * static_cast<std::size_t>(g.size()));
+  ASSERT_TRUE(board.ok());
+  LockOptions options;
+  options.kind = LockKind::reader_writer;
+  auto created = g.create_lock_set(1, options);
+  ASSERT_OK(created.status());
+  locks::Set& set = *LockSetAccess::of(*created);
+  const locks::Ask shared{.shared = true}, joins{.shared = true, .joins_readers = true};
+  const auto of = [&](std::size_t actor, auto act) { return messages_of(g, *board, *created, actor, act); };
+  const auto take = [&](const locks::Ask& ask) { return [&] { EXPECT_OK(set.acquire(0, Rank{0}, ask, nullptr)); }; };
+  const auto leave = [&] { EXPECT_OK(set.release(0, Rank{0}, true, {})); };
+  std::shared_ptr<locks::Acquisition> place;
+  const auto write = [&] {
+    EXPECT_OK(set.finish(*place, nullptr));
+    EXPECT_OK(set.release(0, Rank{0}, false, {}));
+  };
+  EXPECT_EQ(of(2, take(shared)), 2);
+  EXPECT_EQ(of(0, [&] { place = wait_in_line(g, set, {}); }), 2) << "to its server, and the recall";
+  EXPECT_EQ(of(3, take(joins)), 0) << "its node has the grant";
+  EXPECT_EQ(of(1, take(joins)), 1) << "to its server, which grants";
+  EXPECT_EQ(of(2, leave), 0);
+  EXPECT_EQ(of(3, leave), 1);
+  EXPECT_EQ(of(1, leave), 1);
+  EXPECT_EQ(of(0, write), 1);
+
+  EXPECT_EQ(of(0, take(shared)), 1);
+  EXPECT_EQ(of(1, [&] { place = wait_in_line(g, set, {}); }), 1);
+  EXPECT_EQ(of(2, take(joins)), 2) << "the request, and the grant";
+  EXPECT_EQ(of(2, leave), 1) << "the grant has said that it ends";
+  std::shared_ptr<locks::Acquisition> in_turn;
+  EXPECT_EQ(of(3, [&] { in_turn = wait_in_line(g, set, shared); }), 1);
+  EXPECT_EQ(of(2, take(joins)), 2) << "the node has asked: that it joins, and the grant";
+  EXPECT_EQ(of(3, [&] { EXPECT_OK(set.finish(*in_turn, nullptr)); }), 0);
+  EXPECT_EQ(of(2, leave), 0);
+  EXPECT_EQ(of(3, leave), 1);
+  EXPECT_EQ(of(0, leave), 1);
+  EXPECT_EQ(of(1, write), 1);
+  EXPECT_OK(g.destroy_lock_set(*created));
+  EXPECT_OK(g.free(*board));
+}
+
 WORLD_TEST_ON(LockCounts, PausesDouble, (std::vector<Shape>{{2, 2}})) {
   const std::uint64_t first_ns = 100 * base::kMicrosecond_ns;
   for (const Wait how : kAllWaits) {

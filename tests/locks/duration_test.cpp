@@ -3,11 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <vector>
 
-#include "harness/access.hpp"
 #include "harness/foundation.hpp"
-#include "harness/world.hpp"
-#include "locks/exercise.hpp"
-#include "sim/sim_world.hpp"
+#include "locks/join_scene.hpp"
 
 namespace grapnel::test {
 namespace {
@@ -91,6 +88,24 @@ void for_all_kinds(const std::vector<Shape>& shapes, std::uint64_t seed,
 TEST(LockRelease, WaitsForNobody) { for_all_kinds({{3, 1}, {3, 3}, {4, 2}}, 5, release_often); }
 
 TEST(LockTimeout, IsLateByARoundTripAtMost) { for_all_kinds({{5, 5}, {8, 8}, {8, 3}}, 7, race); }
+
+// The writer's place and its question for readers are under way for longer than its first looks.
+TEST(LockJoins, WaitForAWriterThatIsNotThereYet) {
+  for (const Shape shape : {Shape{3, 2}, Shape{3, 3}, Shape{5, 3}}) {
+    sim::WorldOptions options{.ranks = shape.ranks, .nodes = shape.nodes};
+    options.network.delay_ns = kDelay_ns;
+    const auto outcome = sim::run_world(options, [](sim::RankWorld& me) {
+      auto started = runtime::assemble(foundation_of(me));
+      ASSERT_TRUE(started.ok()) << started.status().to_string();
+      for (const LockKind kind : kAllLockKinds) {
+        SCOPED_TRACE(to_string(kind));
+        for (const int home : {0, 1, (*started)->size() - 1}) join_beside_a_reader(**started, kind, Rank{home});
+      }
+      EXPECT_OK((*started)->finish());
+    });
+    EXPECT_TRUE(outcome.ok()) << outcome.report;
+  }
+}
 
 }  // namespace
 }  // namespace grapnel::test

@@ -106,6 +106,7 @@ class User {
   bool take(bool shared, Bytes& received) {
     Ask ask;
     ask.shared = shared;
+    ask.joins_readers = shared && random_.chance(0.3);
     const std::uint64_t dice = random_.below(100);
     if (dice < 15) {
       const auto tried = set_.attempt(0, home_, ask, &received);

@@ -41,6 +41,11 @@ constexpr Mutant kMutants[] = {
     {24, LockKind::cohort, "TheLastReaderDoesNotInformTheServer"},
     {25, LockKind::armci_hybrid, "AWriterThatGaveUpStaysInside"},
     {26, LockKind::server_queue, "TheServerAnswersAWriterAtOnce"},
+    {27, LockKind::reader_writer, "AReaderJoinsAWriterElsewhere"},
+    {28, LockKind::reader_writer, "AReaderJoinsAWriterOfItsNode"},
+    {29, LockKind::reader_writer, "AGrantToJoinDoesNotEnd"},
+    {30, LockKind::mcs, "AReaderJoinsAWriterThatIsInside"},
+    {31, LockKind::cohort, "AReaderThatJoinedIsNotCounted"},
 };
 
 class LockMutant : public ::testing::TestWithParam<Mutant> {};

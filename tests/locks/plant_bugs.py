@@ -47,6 +47,12 @@ BUGS = [
      "  if (!none && !BUG) return step_back(a);\n  hold(a);\n  return {};\n}\n\nStatus SharedMode::attempt"),
     (26, "shared_mode.cpp", "&& have_left(lock, found->second.admitted)) answer_waiter",
      "&& (BUG || have_left(lock, found->second.admitted))) answer_waiter"),
+    (27, "reader_writer_home.cpp", "return !home.sole && (", "return (!home.sole || (BUG && joins)) && ("),
+    (28, "reader_writer.hpp", "return !v.writer && (context_.one_node ||", "return (!v.writer || BUG) && (context_.one_node ||"),
+    (29, "reader_writer_home.cpp", "const bool recalled = !home.writers.empty();", "const bool recalled = !home.writers.empty() && !BUG;"),
+    (30, "shared_mode.cpp", "if (awaited >> 32 == kNone || inside <= 0) return false;",
+     "if ((awaited >> 32 == kNone || inside <= 0) && !BUG) return false;"),
+    (31, "shared_mode.cpp", "compare_exchange_weak(left, left - 1)", "compare_exchange_weak(left, BUG ? left : left - 1)"),
 ]
 
 DECLARATION = "namespace grapnel::test {\nextern int planted_bug;\n}\n"

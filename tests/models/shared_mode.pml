@@ -4,6 +4,9 @@
    A reader and a writer sit at home, a reader and a writer at another node, and the home's server. Writers may give up while they
    wait for readers, and where they do not a lost wake-up or answer stops the model.
 
+   With JOINS another reader sits at home, which joins (SharedMode::join_at_home) where it can, and else passes through the lock; one
+   at another node is the same step, made by the server. The reader at home leaves when that one has been inside.
+
    Checked: no writer is inside beside another rank (assert); no rank waits for ever, so no wake-up and no answer is lost (a rank that
    does not finish is an invalid end state). */
 
@@ -16,6 +19,9 @@
 #ifndef GIVES_UP
 #define GIVES_UP true                   /* a writer that waits for readers may give up */
 #endif
+#ifndef JOINS
+#define JOINS 0
+#endif
 #define NONE 0
 #define HERE 1
 #define ELSEWHERE 2
@@ -23,13 +29,14 @@
 #define INSIDE 1
 
 bit held;                               /* the lock; with it: */
-byte admitted;                          /* Tally::admitted */
+byte admitted = 8;                      /* Tally::admitted; what joins lowers `left`, so they begin above 0 */
 bit since_writer;                       /* Tally::since_writer */
 
-byte left;                              /* Readers::left */
+byte left = 8;                          /* Readers::left */
 byte awaiter, awaited;                  /* Readers::awaited, one word: always written together */
 bit asleep;                             /* the writer at home, in the futex on `left` */
 byte readers, writers;                  /* inside */
+bit joiner_was_inside;
 
 mtype = { LEFT, COUNTED, AWAIT, STOP };
 chan to_server[2] = [4] of { mtype, byte };   /* from the ranks at home, from those elsewhere: in order each */
@@ -75,7 +82,14 @@ proctype reader_at_home() {
   do
   :: round < ROUNDS ->
      admit_reader();
+#if JOINS
+     readers++;
+     assert(writers == 0);
+     joiner_was_inside;
+     readers--;
+#else
      be_inside_shared();
+#endif
      count_left(whom, seen);
      if
      :: whom == HERE -> asleep = 0                       /* the wake-up */
@@ -85,6 +99,47 @@ proctype reader_at_home() {
 #else
         skip
 #endif
+     :: else
+     fi;
+     round++
+  :: else -> break
+  od
+}
+
+/* SharedMode::enter_or_join and SharedMode::join_at_home, then the leaving. */
+proctype joiner() {
+  byte round, whom, seen, wanted;
+  bit inside;
+  do
+  :: round < ROUNDS ->
+     inside = 0;
+     do
+     :: atomic { !held -> held = 1 };
+        admitted++;
+        since_writer = 1;
+        release();
+        break
+#if MUTANT != 7                                          /* planted 7: joins nothing */
+     :: atomic { !inside && awaiter != NONE && left < awaited -> inside = 1; seen = left; wanted = awaited };
+#if MUTANT == 6
+        atomic { left = left - 1; break }                /* planted 6: does not compare */
+#else
+        atomic {
+          inside = 0;
+          if
+          :: left == seen -> left = left - 1; break
+          :: else
+          fi
+        }
+#endif
+#endif
+     od;
+     joiner_was_inside = 1;
+     be_inside_shared();
+     count_left(whom, seen);
+     if
+     :: whom == HERE -> asleep = 0
+     :: whom == ELSEWHERE -> to_server[0]!COUNTED(0)
      :: else
      fi;
      round++
@@ -220,5 +275,8 @@ end:
 }
 
 init {
+#if JOINS
+  atomic { run joiner() };
+#endif
   atomic { run reader_at_home(); run reader_elsewhere(); run writer_at_home(); run writer_elsewhere() }
 }

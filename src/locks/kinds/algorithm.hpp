@@ -49,6 +49,7 @@ class Set;
 struct Acquisition {
   LockId lock;
   bool shared = false;
+  bool joins = false;  ///< shared: beside the readers that are inside, in spite of a writer that waits
   bool timed = false;  ///< may be given up
   ByteView payload;    ///< the acquirer's; lives until it is done
   Bytes kept_payload;  ///< … here, where the caller does not wait
@@ -64,7 +65,9 @@ struct Acquisition {
 
   // Of the shared mode around the algorithm (shared_mode.hpp).
   int step = 0;
-  Tally tally;  ///< what came with the lock
+  Tally tally;                           ///< what came with the lock
+  std::uint64_t join_pause_ns = 0;       ///< the last one between looks for readers to join
+  std::uint64_t join_not_before_ns = 0;  ///< the next look
 
   // The algorithm's own.
   int stage = 0;

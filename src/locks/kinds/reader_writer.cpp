@@ -20,9 +20,9 @@ void ReaderWriter::finish(Acquisition& a, Words& words, bool waited) {
 }
 
 // In a job of several nodes the home is its server, also for ranks beside it.
-Status ReaderWriter::tell_home(Voice voice, const LockId& lock, Verb verb, bool flag, ByteView payload) {
+Status ReaderWriter::tell_home(Voice voice, const LockId& lock, Verb verb, std::uint16_t flag, ByteView payload) {
   LockBody body = context_.body(verb, lock, my_node());
-  body.flag = flag ? 1 : 0;
+  body.flag = flag;
   const NodeId home = context_.node_of(lock.home);
   return voice == Voice::rank ? context_.tell(home, body, payload) : context_.deliver(voice, home, lock, body, payload);
 }
@@ -48,6 +48,16 @@ bool ReaderWriter::take_now(const LockId& lock, bool shared) {
   return got;
 }
 
+bool ReaderWriter::join_now(Words& words) {
+  return update(words,
+                [&](View& v) {
+                  if (!open_to_joining(v)) return false;
+                  ++v.readers;
+                  return true;
+                })
+      .done;
+}
+
 Status ReaderWriter::start(Acquisition& a) {
   Words* words = make(a.lock);
   if (words == nullptr) return context_.no_line(a.lock);
@@ -62,13 +72,14 @@ Status ReaderWriter::start(Acquisition& a) {
 Status ReaderWriter::start_reader(Acquisition& a, Words& words) {
   a.stage = kReads;
   const Changed changed = update(words, [&](View& v) {
-    if (open_to_readers(v)) {
+    if (open_to_readers(v) || (a.joins && open_to_joining(v))) {
       ++v.readers;
       return true;
     }
     ++v.waiting;
     // Where the node has a grant that it will give back, it asks again in that message.
     if (!context_.one_node && v.grant == View::kNothing) v.asked_shared = true;
+    v.asked_join |= a.joins && v.asked_shared;
     return true;
   });
   a.ticket = changed.before.phase;
@@ -76,7 +87,9 @@ Status ReaderWriter::start_reader(Acquisition& a, Words& words) {
     finish(a, words, false);
     return {};
   }
-  return asks_now(changed) ? tell_home(Voice::rank, a.lock, Verb::want_shared, false) : Status{};
+  if (asks_now(changed)) return tell_home(Voice::rank, a.lock, Verb::want_shared, a.joins ? kJoins : kInTurn);
+  const bool joins_now = changed.after.asked_join && !changed.before.asked_join;
+  return joins_now ? tell_home(Voice::rank, a.lock, Verb::want_shared, kRequestJoins) : Status{};
 }
 
 // The caller holds the node's queue of writers.
@@ -103,7 +116,7 @@ Status ReaderWriter::start_first_writer(Acquisition& a, Words& words) {
   }
   if (changed.after.asked_sole == changed.before.asked_sole) return {};
   GRAPNEL_TRY(tell_home(Voice::rank, a.lock, Verb::want_sole, returns));
-  return asks_now(changed) ? tell_home(Voice::rank, a.lock, Verb::want_shared, false) : Status{};
+  return asks_now(changed) ? tell_home(Voice::rank, a.lock, Verb::want_shared, kInTurn) : Status{};
 }
 
 Status ReaderWriter::advance(Acquisition& a, std::uint64_t until_ns) {
@@ -133,6 +146,7 @@ void ReaderWriter::withdraw_reader(Words& words, Acquisition& a, bool& asks_agai
     if (v.phase != a.ticket) return false;
     --v.waiting;
     if (asked) v.asked_shared = v.waiting != 0;
+    v.asked_join &= v.asked_shared;
     return true;
   });
   if (!changed.done) finish(a, words, true);
@@ -174,7 +188,7 @@ Status ReaderWriter::give_up(Acquisition& a) {
 Status ReaderWriter::attempt(Acquisition& a) {
   Words* words = make(a.lock);
   if (words == nullptr) return context_.no_line(a.lock);
-  if (take_now(a.lock, a.shared)) {
+  if (take_now(a.lock, a.shared) || (a.joins && join_now(*words))) {
     finish(a, *words, false);
     return {};
   }
@@ -186,7 +200,7 @@ Status ReaderWriter::attempt(Acquisition& a) {
 Result<bool> ReaderWriter::ask_home_to_try(Acquisition& a, bool returns) {
   LockBody body = context_.body(Verb::attempt, a.lock, my_node());
   body.flag = returns ? 1 : 0;
-  body.value = a.shared ? 1 : 0;
+  body.value = a.joins ? kTryJoining : a.shared ? kTryShared : kTrySole;
   GRAPNEL_TRY(context_.ask(a, context_.node_of(a.lock.home), body, {}));
   GRAPNEL_TRY(context_.wait_for_answer(a, progress::Waiting::kForever));
   return a.answer->body.other == 0;
@@ -194,7 +208,7 @@ Result<bool> ReaderWriter::ask_home_to_try(Acquisition& a, bool returns) {
 
 Status ReaderWriter::try_reader(Acquisition& a, Words& words) {
   const Changed changed = update(words, [&](View& v) {
-    if (v.grant != View::kNothing || v.asked_shared || v.writer_waits) return false;
+    if (v.grant != View::kNothing || v.asked_shared || (v.writer_waits && !a.joins)) return false;
     ++v.waiting;
     return v.asked_shared = true;
   });
@@ -205,7 +219,7 @@ Status ReaderWriter::try_reader(Acquisition& a, Words& words) {
   if (granted) return advance(a, progress::Waiting::kForever);
   bool asks_again = false;
   withdraw_reader(words, a, asks_again, true);
-  return asks_again ? tell_home(Voice::rank, a.lock, Verb::want_shared, false) : Status{};
+  return asks_again ? tell_home(Voice::rank, a.lock, Verb::want_shared, kInTurn) : Status{};
 }
 
 Status ReaderWriter::try_writer(Acquisition& a, Words& words) {

@@ -25,20 +25,27 @@
 // Spinning: on the node's `bell`, then it sleeps on it; writers behind another of the node on that one's link.
 // Grants come from the home's server to the node's. Order: a writer's release opens a read phase for all readers that
 // wait then, then comes the next writer; a read phase ends for a writer that waits: later readers are in the next one.
-// Writers are FIFO in a node and by node. One who gives up: a reader is no longer counted; a writer's request stays at
-// the home, and the node gives the grant back when it arrives and no rank wants it. A holder that dies: its node gives
-// nothing back; waiters see the death between sleeps, and the job ends.
+// Writers are FIFO in a node and by node. A reader that joins (Ask::joins_readers) is of the phase that goes on: in a
+// node that has a shared grant, called back or not, it comes in by the same compare-and-swap; else the home grants at
+// once while nodes share, and says that the grant ends by itself. So writers wait as long as such readers overlap.
+// Where its node has asked for readers in turn already, it sends 1 message more. One who gives up: a reader is no
+// longer counted; a writer's request stays at the home, and the node gives the grant back when it arrives and no rank
+// wants it. A holder that dies: its node gives nothing back; waiters see the death between sleeps, and the job ends.
 //
 // Invariants:
 //  1. wi → no readers inside. gr = sole ↔ wi, in a job of several nodes.
 //  2. Messages of a home to a node come in order, so a recall that finds no shared grant is one that crossed the node's
 //     own giving back, and sends nothing.
 //  3. The home's queue is touched by its server's thread only.
+//  4. A node's reader that joins and waits while no writer of the node is inside: the home knows, or is sent, that the
+//     node's request joins. The message may come before the request, or after its grant: the home keeps it for the
+//     node's next one.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <deque>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -83,13 +90,23 @@ class ReaderWriter final : public Algorithm {
     std::map<std::uint32_t, int> sharing;
     bool sole = false;
     std::uint32_t sole_holder = 0;
-    std::uint32_t last = 0;  ///< the node that gave back last
-    bool recalled = false;   ///< all that share know that they are to give back
+    std::uint32_t last = 0;           ///< the node that gave back last
+    bool recalled = false;            ///< all that share know that they are to give back
+    std::set<std::uint32_t> joining;  ///< nodes whose next request joins readers
     std::deque<std::uint32_t> writers;
     std::vector<std::uint32_t> readers;
     Bytes payload;
   };
   enum Stage { kReads, kQueued, kFirstWriter };
+  /// The flag of want_shared.
+  enum Wish : std::uint16_t {
+    kInTurn,
+    kJoins,         ///< beside readers that are inside
+    kRequestJoins,  ///< no request: the one that another rank of the node has sent, or sends, is to join
+    kWishes
+  };
+  /// The value of attempt.
+  enum Try : std::uint64_t { kTrySole, kTryShared, kTryJoining, kTries };
 
   /// Changes the word by `change(view)` unless that answers false; the view before and after.
   struct Changed {
@@ -114,6 +131,8 @@ class ReaderWriter final : public Algorithm {
   bool open_to_readers(const View& v) const {
     return !v.writer && !v.writer_waits && (context_.one_node || (v.grant == View::kShared && !v.recalled));
   }
+  /// Readers that join come in.
+  bool open_to_joining(const View& v) const { return !v.writer && (context_.one_node || v.grant == View::kShared); }
   Words* find(const LockId& lock) {
     return context_.at_home(lock) ? &context_.memory.home<Words>(lock)
                                   : context_.memory.find_line<Words>(lock.ordinal + 1);
@@ -126,7 +145,8 @@ class ReaderWriter final : public Algorithm {
   void ring(Words& words);
   void finish(Acquisition& a, Words& words, bool waited);
 
-  Status tell_home(Voice voice, const LockId& lock, Verb verb, bool flag, ByteView payload = {});
+  Status tell_home(Voice voice, const LockId& lock, Verb verb, std::uint16_t flag, ByteView payload = {});
+  bool join_now(Words& words);
   Status start_reader(Acquisition& a, Words& words);
   Status start_first_writer(Acquisition& a, Words& words);
   Status try_reader(Acquisition& a, Words& words);
@@ -144,7 +164,10 @@ class ReaderWriter final : public Algorithm {
   void take_back(const LockId& lock, std::uint32_t node, const Sender& from);
   template <typename Nodes>
   void queue(const LockId& lock, Nodes& nodes, std::uint32_t node, const Sender& from);
-  void want_shared(const LockId& lock, std::uint32_t node, const Sender& from);
+  void want_shared(const LockId& lock, std::uint32_t node, Wish wish, const Sender& from);
+  void request_joins(const LockId& lock, std::uint32_t node);
+  static bool takes_in(const Home& home, bool joins);
+  void share(const LockId& lock, std::uint32_t node);
   void want_sole(const LockId& lock, std::uint32_t node, const Sender& from);
   void give_back(const LockId& lock, std::uint32_t node, bool again, ByteView payload, const Sender& from);
   void open_read_phase(const LockId& lock, Home& home);

@@ -25,7 +25,10 @@ bool ReaderWriter::hear(const LockId& lock, const LockBody& body, ByteView paylo
     case Verb::grant: return on_sole(lock, payload, from);
     case Verb::grant_shared: return on_shared(lock, body.flag != 0, payload, from);
     case Verb::recall: return on_recall(lock, from.voice);
-    case Verb::want_shared: want_shared(lock, node, from); return true;
+    case Verb::want_shared:
+      if (body.flag >= kWishes) return false;
+      want_shared(lock, node, static_cast<Wish>(body.flag), from);
+      return true;
     case Verb::want_sole:
       if (body.flag != 0) take_back(lock, node, from);
       want_sole(lock, node, from);
@@ -65,7 +68,7 @@ bool ReaderWriter::on_shared(const LockId& lock, bool recalled, ByteView payload
   if (!view(words).asked_shared) context_.abort_job(lock, from, "shares it with this node, which has not asked for it");
   context_.memory.keep(&words, 0, payload);
   const Changed changed = update(words, [&](View& v) {
-    v.asked_shared = false;
+    v.asked_shared = v.asked_join = false;
     if (v.waiting != 0) v.admit_waiting();
     const bool stays = !recalled || v.readers != 0;
     v.grant = stays ? View::kShared : View::kNothing;
@@ -118,12 +121,39 @@ void ReaderWriter::queue(const LockId& lock, Nodes& nodes, std::uint32_t node, c
   nodes.push_back(node);
 }
 
-void ReaderWriter::want_shared(const LockId& lock, std::uint32_t node, const Sender& from) {
+// Readers come in now: no writer waits, or they join those that are inside.
+bool ReaderWriter::takes_in(const Home& home, bool joins) {
+  return !home.sole && (home.writers.empty() || (joins && !home.sharing.empty()));
+}
+
+// Where a writer waits, all that share have been called back: this grant says so itself.
+void ReaderWriter::share(const LockId& lock, std::uint32_t node) {
   Home& home = homes_[lock.ordinal];
-  if (home.sole || !home.writers.empty()) return queue(lock, home.readers, node, from);
   ++home.sharing[node];
+  const bool recalled = !home.writers.empty();
   const Bytes payload = home.payload;
-  send(lock, Verb::grant_shared, node, false, payload, 0);
+  send(lock, Verb::grant_shared, node, recalled, payload, 0);
+}
+
+void ReaderWriter::want_shared(const LockId& lock, std::uint32_t node, Wish wish, const Sender& from) {
+  if (wish == kRequestJoins) return request_joins(lock, node);
+  Home& home = homes_[lock.ordinal];
+  const bool joins = home.joining.erase(node) != 0 || wish == kJoins;
+  queue(lock, home.readers, node, from);
+  if (!takes_in(home, joins)) return;
+  home.readers.pop_back();
+  share(lock, node);
+}
+
+void ReaderWriter::request_joins(const LockId& lock, std::uint32_t node) {
+  Home& home = homes_[lock.ordinal];
+  const auto found = std::find(home.readers.begin(), home.readers.end(), node);
+  if (found == home.readers.end()) {
+    home.joining.insert(node);
+  } else if (takes_in(home, true)) {
+    home.readers.erase(found);
+    share(lock, node);
+  }
 }
 
 void ReaderWriter::want_sole(const LockId& lock, std::uint32_t node, const Sender& from) {
@@ -148,7 +178,12 @@ void ReaderWriter::give_back(const LockId& lock, std::uint32_t node, bool again,
   } else {
     take_back(lock, node, from);
   }
-  if (again) queue(lock, home.readers, node, from);
+  if (again && home.joining.count(node) != 0 && !after_writer) {
+    want_shared(lock, node, kInTurn, from);
+  } else if (again) {
+    home.joining.erase(node);
+    queue(lock, home.readers, node, from);
+  }
   grant_next(lock, home, after_writer, false);
 }
 
@@ -194,7 +229,8 @@ std::string ReaderWriter::queue_behind(const LockId& lock, Rank holder) {
 }
 
 progress::Outcome ReaderWriter::answer(const LockId& lock, const LockBody& body, ByteView, progress::Request& request) {
-  if (body.verb != Verb::attempt || !context_.at_home(lock) || body.me != index(context_.node_of(request.origin))) {
+  const bool sound = body.verb == Verb::attempt && body.value < kTries && context_.at_home(lock);
+  if (!sound || body.me != index(context_.node_of(request.origin))) {
     return progress::Outcome::refused;
   }
   const auto node = static_cast<std::uint32_t>(body.me);
@@ -204,9 +240,9 @@ progress::Outcome ReaderWriter::answer(const LockId& lock, const LockBody& body,
     take_back(lock, node, from);
     grant_next(lock, home, false, false);
   }
-  const bool shared = body.value != 0;
-  const bool free = !home.sole && home.writers.empty() && (shared || home.sharing.empty());
-  if (free) shared ? want_shared(lock, node, from) : want_sole(lock, node, from);
+  const bool shared = body.value != kTrySole, joins = body.value == kTryJoining;
+  const bool free = takes_in(home, joins) && (shared || home.sharing.empty());
+  if (free) shared ? want_shared(lock, node, joins ? kJoins : kInTurn, from) : want_sole(lock, node, from);
   LockBody said = body;
   said.other = free ? 0 : 1;
   context_.answer(request, said, {});

@@ -1,12 +1,12 @@
 // What a node knows of a reader_writer lock, in one word: its ranks inside, its waiters, what the home granted.
 //
 //   63       40 39 38 37 36 35 34 33 32 31          16 15           0
-//   | phase    |  |rc|ao|as| gr  |ww|wi|   waiting    |   readers   |
+//   | phase    |aj|rc|ao|as| gr  |ww|wi|   waiting    |   readers   |
 //
 //   readers  inside         waiting  readers that wait for the next read phase     phase  read phases opened so far
 //   wi       a writer is inside      ww  a writer waits (the first of this node's queue of writers)
 //   gr       what the home granted to this node: nothing, shared, sole      rc  the shared grant is called back
-//   as, ao   shared, sole access is asked for
+//   as, ao   shared, sole access is asked for             aj  the home knows, or is sent, that `as` joins readers
 //
 // It changes by compare-and-swap of the whole (ReaderWriter::update). Threads: any; a view is a copy.
 // SPDX-License-Identifier: Apache-2.0
@@ -22,7 +22,7 @@ struct ReaderWriterView {
   std::uint16_t readers = 0, waiting = 0;
   bool writer = false, writer_waits = false;
   Grant grant = kNothing;
-  bool asked_shared = false, asked_sole = false, recalled = false;
+  bool asked_shared = false, asked_sole = false, recalled = false, asked_join = false;
   std::uint32_t phase = 0;  ///< 24 bits
 
   static ReaderWriterView unpack(std::uint64_t word) {
@@ -35,6 +35,7 @@ struct ReaderWriterView {
     v.asked_shared = (word >> 36 & 1) != 0;
     v.asked_sole = (word >> 37 & 1) != 0;
     v.recalled = (word >> 38 & 1) != 0;
+    v.asked_join = (word >> 39 & 1) != 0;
     v.phase = static_cast<std::uint32_t>(word >> 40);
     return v;
   }

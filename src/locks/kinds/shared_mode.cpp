@@ -57,6 +57,10 @@ Status SharedMode::start(Acquisition& a) {
 }
 
 Status SharedMode::take_place(Acquisition& a) {
+  if (may_join(a)) {
+    a.timed = true;  // it leaves the line when it has joined
+    pause_before_join(a);
+  }
   GRAPNEL_TRY(lock_->start(a));
   a.step = kInLine;
   return a.done ? enter(a) : Status();
@@ -65,6 +69,7 @@ Status SharedMode::take_place(Acquisition& a) {
 Status SharedMode::advance(Acquisition& a, std::uint64_t until_ns) {
   if (a.step == kNoPlace) GRAPNEL_TRY(take_place(a));
   if (!a.done && a.step == kInLine) {
+    if (may_join(a)) return enter_or_join(a, until_ns);
     GRAPNEL_TRY(lock_->advance(a, until_ns));
     GRAPNEL_TRY(enter(a));
   }
@@ -120,6 +125,60 @@ Status SharedMode::ask(Acquisition& a, bool waits) {
   return context_.ask(a, context_.node_of(a.lock.home), body, {});
 }
 
+// ---- joining readers that a writer waits for
+
+bool SharedMode::join_at_home(const LockId& lock) {
+  Readers& home = readers(lock);
+  std::uint32_t left = home.left.load();
+  do {
+    const std::uint64_t awaited = home.awaited.load();
+    const auto inside = static_cast<std::int32_t>(static_cast<std::uint32_t>(awaited) - left);
+    if (awaited >> 32 == kNone || inside <= 0) return false;
+  } while (!home.left.compare_exchange_weak(left, left - 1));
+  return true;
+}
+
+Result<bool> SharedMode::join(const LockId& lock) {
+  if (context_.at_home(lock)) return join_at_home(lock);
+  Acquisition question;
+  question.lock = lock;
+  GRAPNEL_TRY(context_.ask(question, context_.node_of(lock.home), context_.body(Verb::join_readers, lock), {}));
+  GRAPNEL_TRY(context_.wait_for_answer(question, progress::Waiting::kForever));
+  return question.answer->body.flag == kInside;
+}
+
+// It is inside; where the lock came beside that, it is handed on as it came.
+Status SharedMode::leave_line(Acquisition& a) {
+  GRAPNEL_TRY(lock_->give_up(a));
+  if (a.done) {
+    take_tally(a);
+    GRAPNEL_TRY(hand_on(a.lock, a.tally, a.received));
+  }
+  a.done = true;
+  return {};
+}
+
+void SharedMode::pause_before_join(Acquisition& a) {
+  const LockOptions& options = context_.options;
+  a.join_pause_ns = std::min(std::max(2 * a.join_pause_ns, options.backoff_ns), options.backoff_most_ns);
+  a.join_not_before_ns = context_.waiting.host().now_ns() + a.join_pause_ns;
+}
+
+Status SharedMode::enter_or_join(Acquisition& a, std::uint64_t until_ns) {
+  for (;;) {
+    const std::uint64_t piece_ns = std::min(until_ns, a.join_not_before_ns);
+    const Status waited = lock_->advance(a, piece_ns);
+    if (waited.ok()) return enter(a);
+    if (waited.code() != Code::timed_out) return waited;
+    if (context_.waiting.host().now_ns() >= a.join_not_before_ns) {
+      GRAPNEL_ASSIGN_OR_RETURN(const bool joined, join(a.lock));
+      if (joined) return leave_line(a);
+      pause_before_join(a);
+    }
+    if (piece_ns == until_ns) return waited;
+  }
+}
+
 // ---- giving up, trying
 
 Status SharedMode::step_back(Acquisition& a) {
@@ -151,7 +210,10 @@ Status SharedMode::stop_awaiting(Acquisition& a) {
 
 Status SharedMode::attempt(Acquisition& a) {
   GRAPNEL_TRY(lock_->attempt(a));
-  return a.done ? enter_if_none_is_inside(a, true) : Status();
+  if (a.done) return enter_if_none_is_inside(a, true);
+  if (!may_join(a)) return {};
+  GRAPNEL_ASSIGN_OR_RETURN(a.done, join(a.lock));
+  return {};
 }
 
 // Readers that are inside do not keep a reader out.
@@ -234,8 +296,18 @@ void SharedMode::answer_waiter(const LockId& lock, Flag flag) {
   context_.answer_later(waiter.rank, waiter.token, reply, {});
 }
 
+progress::Outcome SharedMode::answer_join(const LockId& lock, const LockBody& body, progress::Request& request) {
+  const bool carries = context_.options.payload_bytes != 0;
+  if (context_.node_of(request.origin) == context_.my_node || carries) return progress::Outcome::refused;
+  LockBody said = body;
+  said.flag = join_at_home(lock) ? kInside : kGone;
+  context_.answer(request, said, {});
+  return progress::Outcome::done;
+}
+
 progress::Outcome SharedMode::answer(const LockId& lock, const LockBody& body, ByteView payload,
                                      progress::Request& request) {
+  if (body.verb == Verb::join_readers) return answer_join(lock, body, request);
   if (body.verb != Verb::await_readers) return lock_->answer(lock, body, payload, request);
   const Sender from{Voice::rank, context_.node_of(request.origin), request.origin};
   const auto admitted = static_cast<std::uint32_t>(body.value);

@@ -29,12 +29,20 @@
 // A started shared acquisition takes no place in line before its rank's first wait or test: else it could get the lock
 // unnoticed, and keep other readers out until that rank looks.
 //
+// A reader that joins (Ask::joins_readers) waits in line as well, and looks in pauses whether a writer waits for
+// readers: then it takes one off `left` by compare-and-swap, is inside, and leaves the line. A look of a rank elsewhere
+// is a round trip, also in a test. It is not in the tally, which is with the lock: where no writer waits for readers
+// there is nothing to join. A writer that was started waits for them from its rank's next look on. Readers get the
+// payload with the lock, so in a set with payloads none joins.
+//
 // Invariants:
 //  1. What a releaser hands on reaches the next holder by every way (algorithm.hpp), so `admitted` counts every reader
-//     that is or was inside, and `left` ≤ `admitted`, modulo 2^32.
+//     that passed through the lock, and `admitted` - `left` are inside, modulo 2^32.
 //  2. At most one writer waits for readers: the lock's holder. `awaited` and the server's waiter belong to it.
 //  3. The reader that makes `left` equal to `awaited` sees it: it adds before it looks, and a writer writes `awaited`
 //     before it looks at `left`; all sequentially consistent.
+//  4. A writer is inside only while `left` is `admitted`. `awaited` never says more than `admitted`, now or later. So
+//     a rank that lowers a `left` below `awaited`, however long ago it has read that, comes in beside a reader.
 // Threads: any; the waiters elsewhere are the server's.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -74,10 +82,8 @@ class SharedMode final : public Algorithm {
   };
   enum Awaiter : std::uint64_t { kNone, kHere, kElsewhere };  ///< no writer; one of the home's node; of another
   enum Step { kNoPlace, kInLine, kAwaits };
-  enum Flag : std::uint16_t {
-    kGone,
-    kInside
-  };  ///< an answer's: no reader is inside; some are, or the wait was given up
+  /// An answer's: no reader is inside; some are, or the wait was given up, or the sender has joined them.
+  enum Flag : std::uint16_t { kGone, kInside };
   struct Waiter {
     Rank rank;
     std::uint64_t token;
@@ -89,6 +95,13 @@ class SharedMode final : public Algorithm {
   bool none_is_inside(const LockId& lock, const Tally& tally) const;
   Status hand_on(const LockId& lock, const Tally& tally, ByteView payload);
   Status admit_reader(const LockId& lock, Tally tally, ByteView payload);
+
+  bool may_join(const Acquisition& a) const { return a.joins && context_.options.payload_bytes == 0; }
+  bool join_at_home(const LockId& lock);
+  Result<bool> join(const LockId& lock);
+  Status leave_line(Acquisition& a);
+  Status enter_or_join(Acquisition& a, std::uint64_t until_ns);
+  void pause_before_join(Acquisition& a);
 
   Status take_place(Acquisition& a);
   void take_tally(Acquisition& a);
@@ -107,6 +120,7 @@ class SharedMode final : public Algorithm {
   bool on_left(const LockId& lock, bool is_counted, const Sender& from);
   void on_stop(const LockId& lock, Rank rank);
   void answer_waiter(const LockId& lock, Flag flag);
+  progress::Outcome answer_join(const LockId& lock, const LockBody& body, progress::Request& request);
 
   LockContext& context_;
   const std::unique_ptr<Algorithm> lock_;

@@ -61,6 +61,8 @@ struct Services {
   sync::Barriers& barriers;
   sync::Signals& signals;
   AskedLocks asked = {};
+  /// Locks that this rank holds or has asked for, in all windows. Relaxed: a thread counts what it took itself.
+  std::atomic<int> locks_taken{0};
 };
 
 }  // namespace grapnel::window
