@@ -51,6 +51,8 @@ inside_release='
   trap "exit 143" TERM HUP
   folder=$1 sources=$2 git=$3 base=$1/root
   shift 3
+  # A root that is a mount of its own: namespaces are refused where it is none.
+  mount --bind "$base" "$base"
   mount -t proc proc "$base/proc"
   mount --rbind /sys "$base/sys"
   mount --rbind /dev "$base/dev"

@@ -82,7 +82,7 @@ def settings(place, folder, ranks):
         "PRTE_MCA_prte_leave_session_attached": 1,
         "PRTE_MCA_prte_tmpdir_base": folder,
         "PRTE_MCA_prte_if_include": place.subnet,
-        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+        "PRTE_MCA_rmaps_default_mapping_policy": "slot:oversubscribe",  # all ranks on one host if only ":oversubscribe"
         "PRTE_MCA_hwloc_default_binding_policy": "none",
         "HYDRA_LAUNCHER": "ssh",
         "HYDRA_LAUNCHER_EXEC": AGENT,
