@@ -10,8 +10,6 @@
 namespace grapnel::test {
 namespace {
 
-int me(const Runtime& g) { return static_cast<int>(index(g.rank())); }
-
 std::shared_ptr<Window> allocate(Runtime& g, LockKind kind) {
   window::Options options;
   options.lock_kind = kind;
