@@ -160,7 +160,9 @@ class Front {
       if (const auto failure = death.failure()) row.found = failure->found, row.remedy = failure->remedy;
       return;
     }
-    const std::regex right(fmt::format(R"(\brank {}\b.*(died|dead|killed|exited|lost))", *death.victim()));
+    // Slurm has tasks: "task 2: Killed".
+    const std::regex right(
+        fmt::format(R"(\b(rank|task) {}\b.*(died|dead|killed|Killed|exited|lost))", *death.victim()));
     const std::regex other(R"(\brank (\d+) (on host \S+ )?(\(\S+\) )?died)");
     std::string named, misnamed;
     for (const std::string& line : death.other_lines()) {
