@@ -82,6 +82,7 @@ TEST_F(Memory, Version1BesideAnEmptyVersion2) {
   write_v1("/sys/fs/cgroup/memory", 9223372036854771712u, 9 * kGiB, 0);
   EXPECT_EQ(tightest().available_bytes, 3 * kGiB + kMiB);
   EXPECT_EQ(tightest().source, "memory.limit_in_bytes of /sys/fs/cgroup/memory/jobs");
+  EXPECT_EQ(memory_limits(root()).size(), 2u) << "the largest number of whole pages is no limit";
 }
 
 TEST_F(Memory, ContainerSeesOnlyItsPartOfTheHierarchy) {

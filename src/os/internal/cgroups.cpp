@@ -72,6 +72,24 @@ std::optional<Mount> find_mount(std::string_view mountinfo, CgroupVersion versio
   return std::nullopt;
 }
 
+// The lines of mountinfo that find_mount can take.
+std::string cgroup_mounts(std::string_view mountinfo) {
+  std::string found;
+  for (const std::string_view line : split(mountinfo, '\n')) {
+    if (line.find(" - cgroup") != std::string_view::npos) found.append(line).append("\n");
+  }
+  return found;
+}
+
+// Of this machine read once in a process: its control groups are mounted before a program starts, and the kernel takes
+// long for the file where much is mounted.
+std::optional<Mount> find_mount_below(const std::string& root, CgroupVersion version, std::string_view controller) {
+  const auto mounts = [&] { return cgroup_mounts(read_text_file(root + "/proc/self/mountinfo").value_or("")); };
+  if (!root.empty()) return find_mount(mounts(), version, controller);
+  static const std::string here = mounts();
+  return find_mount(here, version, controller);
+}
+
 // A line of /proc/self/cgroup: number:controllers:path; version 2 has number 0 and no controllers.
 std::optional<std::string> find_own_path(std::string_view cgroups, CgroupVersion version, std::string_view controller) {
   for (const std::string_view line : split(cgroups, '\n')) {
@@ -101,7 +119,7 @@ std::string path_below_mount(const std::string& own, const Mount& mount) {
 }  // namespace
 
 std::vector<std::string> cgroup_folders(const std::string& root, CgroupVersion version, std::string_view controller) {
-  const auto mount = find_mount(read_text_file(root + "/proc/self/mountinfo").value_or(""), version, controller);
+  const auto mount = find_mount_below(root, version, controller);
   const auto own = find_own_path(read_text_file(root + "/proc/self/cgroup").value_or(""), version, controller);
   std::vector<std::string> folders;
   if (!mount || !own) return folders;

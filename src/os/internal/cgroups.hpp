@@ -16,8 +16,8 @@ namespace grapnel::os::internal {
 enum class CgroupVersion { v1, v2 };
 
 /// Of the process's own group first, then of those above it, up to the root of what can be seen here; without `root`
-/// before them. Empty where there is no such hierarchy. Read anew each time: a launcher may move a process to another
-/// group after it has started.
+/// before them. Empty where there is no such hierarchy. The group is read anew each time, because a launcher may move a
+/// process after it has started; where the hierarchies are mounted is read once.
 std::vector<std::string> cgroup_folders(const std::string& root, CgroupVersion version, std::string_view controller);
 
 /// The number with which the text begins; none for "max", which is no limit.

@@ -24,6 +24,9 @@ constexpr CgroupKind kKinds[] = {
     {CgroupVersion::v2, "memory.max", "memory.current", "inactive_file"},
     {CgroupVersion::v1, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"}};
 
+// Version 1 writes the most whole pages of a signed number.
+constexpr std::size_t kNoLimit = std::size_t{1} << 62;
+
 // The number after the word `name` that begins a line ("MemAvailable:   123 kB", "inactive_file 123").
 std::optional<std::size_t> number_in_row(std::string_view text, std::string_view name) {
   for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
@@ -38,8 +41,9 @@ std::optional<std::size_t> number_in_row(std::string_view text, std::string_view
 
 std::optional<MemoryLimit> limit_of_folder(const std::string& root, const std::string& folder, const CgroupKind& kind) {
   const auto limit = number_in_file(root + folder + "/" + kind.limit_file);
+  if (!limit || *limit >= kNoLimit) return std::nullopt;
   const auto usage = number_in_file(root + folder + "/" + kind.usage_file);
-  if (!limit || !usage) return std::nullopt;
+  if (!usage) return std::nullopt;
   const std::string statistics = read_text_file(root + folder + "/memory.stat").value_or("");
   const std::size_t reclaimable = number_in_row(statistics, kind.reclaimable_row).value_or(0);
   const std::size_t taken = *usage - std::min(*usage, reclaimable);
