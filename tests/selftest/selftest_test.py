@@ -144,6 +144,12 @@ class Short(Run):
         self.check_wrong(done, report, "host name", r"\w", "correct --hosts.*/etc/hosts")
         self.remove_what_mpirun_left()
 
+    def test_more_nodes_than_ranks(self):
+        done = subprocess.run([OPTIONS.tool, "selftest", "-n", "2", "--nodes", "3"], env=self.environment,
+                              capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual(done.stderr, "grapnel selftest: --nodes 3: more virtual nodes than the 2 rank(s)\n")
+
     def test_a_result_that_cannot_be_written(self):
         done = subprocess.run([OPTIONS.tool, "selftest", "-n", "1", "--json", "/no/such/folder/file"],
                               env=self.environment, capture_output=True, text=True, timeout=LIMIT_S, check=False)
@@ -190,6 +196,17 @@ class All(Run):
         self.assertNotEqual(done.returncode, 0)
         self.assertRegex(self.row(report, "transport")["found"], "UCX_TLS=nonsense")
         self.remove_what_mpirun_left()
+
+    def test_an_interrupt(self):
+        """What was found until then is printed, and no process is left."""
+        job = self.start("selftest", launcher=[OPTIONS.tool])
+        while len(jobs.marked_processes(self.mark)) < 7:  # itself, the launcher's two, four ranks
+            self.assertIsNone(job.poll(), "it ended before all ranks were there")
+            time.sleep(0.01)
+        job.send_signal(signal.SIGINT)
+        out, _ = job.communicate(timeout=10)
+        self.assertEqual(job.returncode, 1)
+        self.assertRegex(out, r"the job +wrong +ended by signal 2 \(Interrupt\)")
 
     def test_a_rank_that_is_stopped(self):
         """A step that hangs ends in a line that names the step and shows what the ranks wait for."""

@@ -25,6 +25,7 @@ namespace selftest {
 namespace {
 
 constexpr const char* kCommand = "grapnel selftest";
+constexpr int kUsage = 2;
 constexpr double kStandardLimit_s = 60;
 constexpr double kResolve_s = 10;
 constexpr double kChecksPart = 0.7, kDeathPart = 0.95;  // of the limit
@@ -55,6 +56,11 @@ class Front {
     take_signals();
     const auto signs = launch::LauncherSigns::now();
     if (const auto launcher = signs.launcher(); launcher || signs.offers_pmix()) return as_rank(signs);
+    if (starts_here() && options_.nodes > choose_ranks()) {
+      complain(kCommand,
+               fmt::format("--nodes {}: more virtual nodes than the {} rank(s)", options_.nodes, choose_ranks()));
+      return kUsage;
+    }
     if (!options_.hosts.empty()) report_.rows = resolve(parse_hosts(options_.hosts), kResolve_s * stretch());
     const int ranks = choose_ranks();
     JobRun checks({launch_command(ranks, "checks"), {}, true});

@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t kWord = 64, kFlag = 2048, kData = 4096;  // in the slot
 constexpr std::size_t kNotified = 1000;
 constexpr int kAdds = 10, kRounds = 5;
+constexpr auto kHeld = std::chrono::microseconds(100);
 constexpr std::int64_t kSwapped = 77, kCompared = 78;
 constexpr std::int32_t kSignal = 7;
 
@@ -56,6 +57,7 @@ Status add_once(Scene& scene, Rank home) {
   GRAPNEL_TRY(scene.locks().lock(scene.lock_index(), home));
   std::int64_t value = 0;
   GRAPNEL_TRY(g.get(number, &value, sizeof value, home));
+  std::this_thread::sleep_for(kHeld);  // another rank inside would read the same number
   ++value;
   GRAPNEL_TRY(g.put(&value, number, sizeof value, home));
   GRAPNEL_TRY(g.fence(home));
