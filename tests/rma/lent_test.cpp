@@ -1,5 +1,5 @@
-// Lent memory: every operation against a model; atomic for each element; while its owner computes or is stopped; when it
-// is taken back, or gone.
+// Lent memory: every operation against a model; atomic for each element; while its owner computes or is stopped; when
+// it is taken back, or gone.
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/computing.hpp"
 #include "rma/lent_programs.hpp"
