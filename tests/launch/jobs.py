@@ -130,10 +130,10 @@ class Case(unittest.TestCase):
         return job, ranks_of
 
     def finish(self, job, limit_s=5):
-        """Everything has to be over in that time; answers the exit code and stderr."""
+        """Everything has to be over in that time; answers the exit code and stderr. `rest`: what was left of stdout."""
         begin = time.monotonic()
         try:
-            _, err = job.communicate(timeout=limit_s)
+            self.rest, err = job.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
             self.fail(f"still there after {limit_s} s: {marked_processes(self.mark)}")
         self.wait_for_the_ends(begin + limit_s - time.monotonic())

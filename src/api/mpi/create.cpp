@@ -133,7 +133,7 @@ std::optional<int> take(const Creation& what, std::span<const Rank> places, MPI_
   drop(*taken);
   if (made.status().code() == Code::unavailable) return pass_on(what, objection);
   const window::Outcome outcome(made.status());
-  return raise(what.comm, what.call, class_of(outcome), outcome.message());
+  return raise(what.comm, what.call, outcome);
 }
 
 /// Takes the window, or calls `pass()` for the host's.
@@ -262,7 +262,7 @@ int Win_free(const Calls& next, MPI_Win* win) {
   if (ended->meeting != MPI_COMM_NULL) PMPI_Comm_free(&ended->meeting);
   *win = MPI_WIN_NULL;
   if (outcome.ok()) return MPI_SUCCESS;
-  return raise(MPI_COMM_WORLD, call, class_of(outcome), outcome.message());
+  return raise(MPI_COMM_WORLD, call, outcome);
 }
 
 }  // namespace grapnel::front

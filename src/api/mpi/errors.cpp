@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/mpi/errors.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdio>
+
+#include "api/mpi/job.hpp"
+#include "base/units.hpp"
+#include "os/host.hpp"
 
 namespace grapnel::front {
 namespace {
@@ -15,24 +21,52 @@ bool is_fatal(MPI_Errhandler handler) {
 #endif
 }
 
+MPI_Errhandler handler_of(const Taken& taken) {
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  PMPI_Win_get_errhandler(taken.handle, &handler);
+  return handler;
+}
+
+MPI_Errhandler handler_of(MPI_Comm comm) {
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  PMPI_Comm_get_errhandler(comm, &handler);
+  return handler;
+}
+
+// A predefined handler need not be freed, and one MPI forbids it.
+bool is_fatal_and_free(MPI_Errhandler handler) {
+  const bool fatal = is_fatal(handler);
+  const bool keeps = handler == MPI_ERRORS_ARE_FATAL || handler == MPI_ERRORS_RETURN || handler == MPI_ERRHANDLER_NULL;
+  if (!keeps) PMPI_Errhandler_free(&handler);
+  return fatal;
+}
+
 void announce(MPI_Errhandler handler, const char* call, const std::string& text) {
-  if (is_fatal(handler)) std::fprintf(stderr, "grapnel: %s: %s\n", call, text.c_str());
-  // A predefined handler need not be freed, and one MPI forbids it.
-  if (handler != MPI_ERRORS_ARE_FATAL && handler != MPI_ERRORS_RETURN) PMPI_Errhandler_free(&handler);
+  if (is_fatal_and_free(handler)) std::fprintf(stderr, "grapnel: %s: %s\n", call, text.c_str());
+}
+
+// The launcher ends the job with one message; the handler of every survivor would print its own. Where no launcher does
+// that in this time, the rank ends the job.
+constexpr std::uint64_t kForTheLauncher_ns = 2 * base::kSecond_ns;
+
+void end_after_death(MPI_Errhandler handler, const char* call, const window::Outcome& outcome) {
+  const bool fatal = is_fatal_and_free(handler);
+  if (!fatal || outcome.code() != Code::peer_dead) return;
+  os::Word never_woken{0};
+  the_job->waiting->host().wait(never_woken, 0, kForTheLauncher_ns);
+  the_job->runtime->abort(1, fmt::format("{}: {}", call, outcome.message()));
 }
 
 }  // namespace
 
 int raise(const Taken& taken, const char* call, int error_class, const std::string& text) {
-  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-  if (PMPI_Win_get_errhandler(taken.handle, &handler) == MPI_SUCCESS) announce(handler, call, text);
+  announce(handler_of(taken), call, text);
   PMPI_Win_call_errhandler(taken.handle, error_class);
   return error_class;
 }
 
 int raise(MPI_Comm comm, const char* call, int error_class, const std::string& text) {
-  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-  if (PMPI_Comm_get_errhandler(comm, &handler) == MPI_SUCCESS) announce(handler, call, text);
+  announce(handler_of(comm), call, text);
   PMPI_Comm_call_errhandler(comm, error_class);
   return error_class;
 }
@@ -55,7 +89,13 @@ int class_of(const window::Outcome& outcome) {
 }
 
 int raise(const Taken& taken, const char* call, const window::Outcome& outcome) {
+  end_after_death(handler_of(taken), call, outcome);
   return raise(taken, call, class_of(outcome), outcome.message());
+}
+
+int raise(MPI_Comm comm, const char* call, const window::Outcome& outcome) {
+  end_after_death(handler_of(comm), call, outcome);
+  return raise(comm, call, class_of(outcome), outcome.message());
 }
 
 }  // namespace grapnel::front

@@ -29,7 +29,9 @@ int raise(const Taken& taken, const char* call, int error_class, const std::stri
 int raise(MPI_Comm comm, const char* call, int error_class, const std::string& text);
 
 int class_of(const window::Outcome& outcome);
+/// Ends the job where a member died and the error handler is a fatal one.
 int raise(const Taken& taken, const char* call, const window::Outcome& outcome);
+int raise(MPI_Comm comm, const char* call, const window::Outcome& outcome);
 
 /// MPI_SUCCESS, or the error after its handler.
 inline int answer(const Taken& taken, const char* call, const window::Outcome& outcome) {
