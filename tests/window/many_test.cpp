@@ -1,9 +1,14 @@
-// Many windows: alive at once, and one after the other; and many requests. GRAPNEL_TEST_WINDOWS=n: so many windows.
+// Many windows: alive at once, and one after the other; many requests; many ranks that are not in the window.
+// GRAPNEL_TEST_WINDOWS=n: so many windows.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdlib>
 #include <deque>
+#include <map>
+#include <mutex>
 
 #include "harness/foundation.hpp"
+#include "locks/exercise.hpp"
 #include "window/opened.hpp"
 
 namespace grapnel::test {
@@ -91,6 +96,52 @@ TEST(ManyRequests, Outstanding) {
       EXPECT_DONE(windows_of(g).free(*window));
     });
   }
+}
+
+// By kind of lock: what each node's part of the window takes, with the locks, and each member's share of it.
+using BytesByKind = std::map<LockKind, std::vector<std::size_t>>;
+
+void measure_windows(Runtime& g, std::span<const Rank> members, std::mutex& mutex, BytesByKind& bytes) {
+  for (const LockKind kind : kAllLockKinds) {
+    auto made = windows_of(g).allocate(members, 8, 8, {.lock_kind = kind});
+    ASSERT_TRUE(made.ok()) << made.status().to_string();
+    Window& window = **made;
+    for (int place = 0; place < window.size(); ++place) {
+      const std::int64_t value = place;
+      EXPECT_DONE(window.lock(place, false));
+      EXPECT_DONE(window.put(side_of(&value), place, place_at(0)));
+      EXPECT_DONE(window.unlock(place));
+    }
+    const void* const base = window.base_of(window.my_place());
+    const std::uintptr_t end = RuntimeAccess::parts(g).core->segments.reach().end_of_segment(base);
+    {
+      const std::lock_guard guard(mutex);
+      bytes[kind].push_back(end - reinterpret_cast<std::uintptr_t>(base));
+      std::sort(bytes[kind].begin(), bytes[kind].end());
+    }
+    EXPECT_DONE(windows_of(g).free(window));
+  }
+}
+
+// Its members are the last two ranks of the first two nodes.
+BytesByKind bytes_in_a_job_of(int ranks, int nodes) {
+  BytesByKind bytes;
+  std::mutex mutex;
+  in_a_world({ranks, nodes}, [&](Runtime& g) {
+    const int each = ranks / nodes;
+    const Rank members[] = {Rank{each - 2}, Rank{each - 1}, Rank{2 * each - 2}, Rank{2 * each - 1}};
+    if (std::find(std::begin(members), std::end(members), g.rank()) != std::end(members)) {
+      measure_windows(g, members, mutex, bytes);
+    }
+    EXPECT_OK(g.barrier());
+  });
+  return bytes;
+}
+
+TEST(WindowInALargeJob, TakesWhatItTakesInASmallOne) {
+  const BytesByKind alone = bytes_in_a_job_of(4, 2), among_many = bytes_in_a_job_of(1024, 8);
+  EXPECT_EQ(alone.size(), std::size(kAllLockKinds));
+  EXPECT_EQ(alone, among_many);
 }
 
 }  // namespace
