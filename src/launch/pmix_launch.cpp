@@ -22,6 +22,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "base/log.hpp"
@@ -33,6 +34,7 @@ namespace grapnel::launch {
 namespace {
 
 constexpr std::uint64_t kAnswer_ns = 5 * base::kSecond_ns;
+constexpr int kFetch_s = 5;  // a value from another host
 
 Status pmix_failure(const char* what, pmix_status_t code) {
   return Status(Code::system, fmt::format("{}: PMIx says {}", what, PMIx_Error_string(code)));
@@ -248,14 +250,19 @@ class PmixLaunch final : public NodeLaunch {
     return code == PMIX_SUCCESS ? Status() : death_or(pmix_failure("a fence", code));
   }
 
+  // After a fence no value is on its way. PMIx 4 has all of them on every host by then. PMIx 5 has those of the host's
+  // own ranks, and fetches others from their host, but not with PMIX_IMMEDIATE.
   Result<Bytes> lookup(Rank rank, std::string_view key) override {
     pmix_proc_t owner;
     PMIX_LOAD_PROCID(&owner, me_.nspace, static_cast<pmix_rank_t>(rank));
-    bool now = true;  // an answer at once: after a fence nothing is still on its way
-    Info directive(PMIX_IMMEDIATE, &now, PMIX_BOOL);
+    const bool now = true;
+    Info immediate(PMIX_IMMEDIATE, &now, PMIX_BOOL);
+    Info limit(PMIX_TIMEOUT, &kFetch_s, PMIX_INT);
     Value got;
-    const auto code = PMIx_Get(&owner, job_key(key).c_str(), directive.get(), 1, &got.value);
-    if (code == PMIX_ERR_NOT_FOUND || (code == PMIX_SUCCESS && got.value->type != PMIX_BYTE_OBJECT)) {
+    const auto code =
+        PMIx_Get(&owner, job_key(key).c_str(), (is_of_this_host(rank) ? immediate : limit).get(), 1, &got.value);
+    const bool is_missing = code == PMIX_ERR_NOT_FOUND || code == PMIX_ERR_TIMEOUT || code == PMIX_ERROR;
+    if (is_missing || (code == PMIX_SUCCESS && got.value->type != PMIX_BYTE_OBJECT)) {
       return Status(Code::invalid_argument,
                     fmt::format("rank {} has published nothing under \"{}\"", static_cast<int>(rank), key));
     }
@@ -280,6 +287,10 @@ class PmixLaunch final : public NodeLaunch {
   }
 
  private:
+  bool is_of_this_host(Rank rank) const {
+    return std::find(local_ranks_.begin(), local_ranks_.end(), static_cast<int>(rank)) != local_ranks_.end();
+  }
+
   Status connect() {
     auto& session = Session::of_this_process();
     GRAPNEL_ASSIGN_OR_RETURN(const auto me, session.open());
@@ -290,6 +301,7 @@ class PmixLaunch final : public NodeLaunch {
     pmix_proc_t everybody;
     PMIX_LOAD_PROCID(&everybody, me_.nspace, PMIX_RANK_WILDCARD);
     launcher_ = launcher_name(everybody);
+    local_ranks_ = ranks_of_this_host(everybody);
     return {};
   }
 
@@ -315,6 +327,23 @@ class PmixLaunch final : public NodeLaunch {
   }
 
   std::string job_key(std::string_view key) const { return fmt::format("g{}.{}", job_, key); }
+
+  // Empty where the launcher does not say.
+  static std::vector<int> ranks_of_this_host(const pmix_proc_t& everybody) {
+    const bool optional = true;  // as for the launcher's name
+    Info directive(PMIX_OPTIONAL, &optional, PMIX_BOOL);
+    Value peers;
+    std::vector<int> ranks;
+    if (PMIx_Get(&everybody, PMIX_LOCAL_PEERS, directive.get(), 1, &peers.value) != PMIX_SUCCESS ||
+        peers.value->type != PMIX_STRING || peers.value->data.string == nullptr) {
+      return ranks;
+    }
+    for (const char* at = peers.value->data.string; at != nullptr; at = std::strchr(at, ',')) {
+      if (*at == ',') ++at;
+      ranks.push_back(std::atoi(at));
+    }
+    return ranks;
+  }
 
   static std::string launcher_name(const pmix_proc_t& everybody) {
     bool optional = true;  // only what came with the job's description; no launcher is asked
@@ -344,6 +373,7 @@ class PmixLaunch final : public NodeLaunch {
   pmix_proc_t me_{};
   int job_size_ = 0;
   std::string launcher_;
+  std::vector<int> local_ranks_;  ///< the ranks of this host
   /// Beside PMIx's event of a lost server, which a library that is busy elsewhere raises late.
   const os::Descriptor launcher_process_ = open_launcher_process();
   unsigned job_ = 0;

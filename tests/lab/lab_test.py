@@ -141,7 +141,7 @@ class Jobs(WithLab):
         done = self.lab.run("--launcher", MPIS[0], *job)
         nodes = re.findall(r"rank (\d) of 6 on node \1 received", done.stdout)
         self.assertEqual(len(nodes), 6, done.stdout + done.stderr)
-        devices = re.findall(r"ep_cfg\[\d+\]: am\((\S+)\)", done.stdout + done.stderr)
+        devices = re.findall(r"cfg(?:\[\d+\]:|#\d+) am\((\S+)\)", done.stdout + done.stderr)
         self.assertEqual(set(devices), {"tcp/eth0"})
 
     def test_the_factorization_is_right_across_hosts(self):
