@@ -109,6 +109,19 @@ class LockContext {
         word, [&](std::uint32_t) { return ready(); }, [](std::uint32_t) { return true; }, until_ns);
   }
 
+  /// The same where only this node's server, and no rank, makes it hold: in the server's process, while that sleeps,
+  /// the caller does its work. The message that ends the wait then wakes one thread and not two, the server and the
+  /// caller; where other threads have the processors, each of them waits for one.
+  template <typename Ready>
+  Status wait_for_server(os::Word& word, std::uint64_t until_ns, Ready ready) {
+    if (server_ != nullptr && until_ns != 0) {
+      if (ready()) return {};
+      progress::Server::Driver driver(*server_);
+      if (driver.has_turn()) return waiting.on_worker(driver, ready, until_ns);
+    }
+    return wait_on(word, until_ns, ready);
+  }
+
   /// Tries again and again until it is done, with pauses that double from the options' first to their longest. Pauses
   /// and tries go on where an earlier call left them, however short each call's time is.
   template <typename Attempt>
