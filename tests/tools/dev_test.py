@@ -131,6 +131,10 @@ class DevTest(unittest.TestCase):
     def test_a_package_may_have_an_alternative(self):
         answer = self.in_pieces('installed_of "no-such-package|bash"; available_of "no-such-a|no-such-b"; in_words "a|b" c')
         self.assertEqual(answer.stdout.split("\n"), ["bash", "no-such-a", "a or b c"], answer.stderr)
+        # More words than a pipe holds, and a command that fails when it is cut off.
+        answer = self.in_pieces('set -o pipefail; apt-cache() { [ "$2" = b ] && echo "  Candidate: 1" && seq 100000; }; '
+                                'available_of "a|b"')
+        self.assertEqual(answer.stdout, "b\n", answer.stderr)
 
     def test_worlds_and_skips_are_told_after_the_tests(self):
         log = """worlds: nodes: 6 tests, ranks/nodes 2/2 8/3

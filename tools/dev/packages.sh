@@ -37,10 +37,11 @@ missing_packages() {
 }
 
 # available_of A|B: the first that apt-get could install; the first where none is known.
+# grep reads to the end: apt-cache that is cut off fails, and pipefail with it.
 available_of() {
   local package
   for package in ${1//|/ }; do
-    apt-cache policy "$package" 2>/dev/null | grep -q '^  Candidate: [^(]' && echo "$package" && return 0
+    apt-cache policy "$package" 2>/dev/null | grep '^  Candidate: [^(]' >/dev/null && echo "$package" && return 0
   done
   echo "${1%%|*}"
 }
