@@ -45,6 +45,7 @@ bool Window::lock_at_once(int place, bool shared) {
   if (options_.many_threads || locks_ == nullptr || !near_.is_near(place)) return false;
   if (!epochs_.may_lock(place) || !services_.asked.is_empty()) return false;
   if (!locks_->acquire_at_once(0, part(place).rank, shared)) return false;
+  count_lock(1);
   epochs_.take_lock(place, shared);
   needs_no_access_ = false;
   target(place) = {Access::granted, true, shared, false};
