@@ -9,8 +9,8 @@
 
 namespace grapnel::rma {
 
-/// Null: the type does not have the operation, or it works on absolute values, which an update does not (`kernel_of`
-/// says which), or a number that came from elsewhere names none.
+/// Null: the type does not have the operation; or the operation works on absolute values, which an update does not; or
+/// the numbers, received from a rank or a caller, name none. `kernel_of` answers which.
 const Reduction* find_kernel(grapnel::Operation operation, NumberType number);
 
 }  // namespace grapnel::rma

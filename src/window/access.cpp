@@ -89,7 +89,10 @@ Outcome Window::settle_asked() {
 
 bool Window::joins_readers() const { return services_.locks_taken.load(std::memory_order_relaxed) != 0; }
 
-void Window::count_lock(int change) { services_.locks_taken.fetch_add(change, std::memory_order_relaxed); }
+void Window::count_lock(int change) {
+  const int before = services_.locks_taken.fetch_add(change, std::memory_order_relaxed);
+  GRAPNEL_ASSERT(before + change >= 0, "{} locks are counted, and {} more", before, change);
+}
 
 int Window::held_until() {
   const StateLock lock(*this);

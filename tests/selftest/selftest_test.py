@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`grapnel selftest` on one machine: good runs, and what it says about each thing that is wrong.
+"""`grapnel selftest` on one machine: good runs, and its line for each thing that is wrong.
 
 selftest_test.py --tool BIN/grapnel [--all] [unittest arguments]; with --all only what --all adds: under each launcher, a hang.
 """

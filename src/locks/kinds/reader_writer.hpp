@@ -27,8 +27,8 @@
 // wait then, then comes the next writer; a read phase ends for a writer that waits: later readers are in the next one.
 // Writers are FIFO in a node and by node. A reader that joins (Ask::joins_readers) is of the phase that goes on: in a
 // node that has a shared grant, called back or not, it comes in by the same compare-and-swap; else the home grants at
-// once while nodes share, and says that the grant ends by itself. So writers wait as long as such readers overlap.
-// Where its node has asked for readers in turn already, it sends 1 message more. One who gives up: a reader is no
+// once while nodes share, with a flag that calls the grant back. So writers wait as long as such readers overlap. Where
+// its node has asked for readers in turn already, it sends 1 message more. A waiter that gives up: a reader is no
 // longer counted; a writer's request stays at the home, and the node gives the grant back when it arrives and no rank
 // wants it. A holder that dies: its node gives nothing back; waiters see the death between sleeps, and the job ends.
 //

@@ -126,7 +126,7 @@ bool ReaderWriter::takes_in(const Home& home, bool joins) {
   return !home.sole && (home.writers.empty() || (joins && !home.sharing.empty()));
 }
 
-// Where a writer waits, all that share have been called back: this grant says so itself.
+// Where a writer waits, the home has called back all that share; this grant carries the recall as a flag.
 void ReaderWriter::share(const LockId& lock, std::uint32_t node) {
   Home& home = homes_[lock.ordinal];
   ++home.sharing[node];

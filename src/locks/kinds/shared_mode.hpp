@@ -41,7 +41,7 @@
 //  2. At most one writer waits for readers: the lock's holder. `awaited` and the server's waiter belong to it.
 //  3. The reader that makes `left` equal to `awaited` sees it: it adds before it looks, and a writer writes `awaited`
 //     before it looks at `left`; all sequentially consistent.
-//  4. A writer is inside only while `left` is `admitted`. `awaited` never says more than `admitted`, now or later. So
+//  4. A writer is inside only while `left` is `admitted`. `awaited` is at most `admitted`, now and later. So
 //     a rank that lowers a `left` below `awaited`, however long ago it has read that, comes in beside a reader.
 // Threads: any; the waiters elsewhere are the server's.
 // SPDX-License-Identifier: Apache-2.0

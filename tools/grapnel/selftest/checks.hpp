@@ -8,7 +8,7 @@ namespace grapnel::tool::selftest {
 /// 0 where the job has come to its end, whatever the verdicts.
 int run_checks(double stretch);
 
-/// The highest rank ends itself by SIGKILL; the others work until they are told so, and the job ends.
+/// The highest rank ends itself by SIGKILL; the others work until the launcher or their servers end the job.
 int run_death(double stretch);
 
 }  // namespace grapnel::tool::selftest

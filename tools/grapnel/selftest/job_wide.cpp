@@ -23,7 +23,7 @@ Status compare_number(const char* what, std::int64_t found, std::int64_t expecte
   return {Code::system, fmt::format("{}: found {}, and {} is right", what, found, expected)};
 }
 
-// Until the word says so, or time is over. It calls nothing of Grapnel.
+// Ends when `counted` holds `wanted`, or at the limit. It calls nothing of Grapnel.
 std::int64_t compute_until(const std::atomic_ref<std::int64_t>& counted, std::int64_t wanted, double limit_s) {
   const std::uint64_t end = os::monotonic_ns() + static_cast<std::uint64_t>(limit_s * 1e9);
   std::int64_t seen = 0;
