@@ -18,12 +18,13 @@ WORLD_TEST(WindowCreation, PlacesAreInTheMakersOrder) {
   Window& window = **made;
   EXPECT_EQ(window.my_place(), place);
   EXPECT_EQ(window.size(), g.size());
+  const std::int64_t one = 1;  // read until the accumulates are complete
   ASSERT_DONE(window.lock_all());
   for (int target = 1; target < g.size(); ++target) {
     EXPECT_EQ(window.bytes_of(target), 8 * static_cast<std::size_t>(target));
     EXPECT_EQ(window.unit_of(target), target % 2 == 0 ? 4 : 8);
     EXPECT_EQ(static_cast<int>(window.part(target).rank), g.size() - 1 - target);
-    const std::int64_t one = 1, last = (target - 1) * 8 / window.unit_of(target);
+    const std::int64_t last = (target - 1) * 8 / window.unit_of(target);
     ASSERT_DONE(window.accumulate(side_of(&one), target, place_at(last), Operation::sum));
     EXPECT_FAULT(Fault::range, window.put(side_of(&one), target, place_at(last + 1)));
   }
