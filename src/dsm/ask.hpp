@@ -27,11 +27,12 @@ std::size_t open_among(const std::vector<std::unique_ptr<Question>>& questions) 
       std::count_if(questions.begin(), questions.end(), [](const auto& one) { return !one->done; }));
 }
 
-/// Sends the questions that are not done, and waits until all are. Where it fails they are left to late answers, and
-/// the pointers are null. Errors: those of a send; peer_dead.
-template <typename Question>
-Status ask_all(progress::Client& client, progress::HandlerId handler,
-               std::vector<std::unique_ptr<Question>>& questions) {
+/// Sends the questions that are not done, calls `work`, which the answers do not need but are the faster for, and waits
+/// until all are done. Where it fails they are left to late answers, and the pointers are null. Errors: those of a
+/// send; peer_dead.
+template <typename Question, typename Work>
+Status ask_all(progress::Client& client, progress::HandlerId handler, std::vector<std::unique_ptr<Question>>& questions,
+               Work work) {
   if (questions.empty()) return {};
   const progress::Client::Guard guard(client);
   Status waited;
@@ -45,6 +46,7 @@ Status ask_all(progress::Client& client, progress::HandlerId handler,
     waited = client.send(NodeId{static_cast<int>(question->node)}, request).status();
   }
   if (waited.ok()) {
+    work();
     waited = client.wait_until(
         [&] { return first_open(questions) == questions.end(); }, progress::Waiting::kForever,
         [&] {
@@ -57,6 +59,12 @@ Status ask_all(progress::Client& client, progress::HandlerId handler,
     for (auto& question : questions) static_cast<void>(question.release());
   }
   return waited;
+}
+
+template <typename Question>
+Status ask_all(progress::Client& client, progress::HandlerId handler,
+               std::vector<std::unique_ptr<Question>>& questions) {
+  return ask_all(client, handler, questions, [] {});
 }
 
 /// The same with one question.

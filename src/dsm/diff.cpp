@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dsm/diff.hpp"
-#include "dsm/planted.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 
+#include "dsm/changes.hpp"
+#include "dsm/planted.hpp"
+#include "dsm/shared_page.hpp"
+
 namespace grapnel::dsm {
 namespace {
-
-constexpr std::size_t kWords = kLineBytes / sizeof(std::uint64_t);
-using Line = std::array<std::uint64_t, kWords>;
-
-// The thread sanitizer is right that programs write these bytes at the same time; loads and stores of one place each
-// are all that is needed.
-#define GRAPNEL_SHARED_PAGE __attribute__((no_sanitize("thread")))
 
 // Two words in one load: volatile, so that the compiler does not repeat it.
 using Part = std::uint64_t __attribute__((vector_size(16)));
@@ -29,42 +26,10 @@ GRAPNEL_SHARED_PAGE inline Parts load_parts(const std::byte* at) {
   return parts;
 }
 
-inline Line line_of(const Parts& parts) {
-  Line line;
-  std::memcpy(line.data(), parts.part, sizeof line);
-  return line;
-}
-
-// Of memory that no other thread writes.
-inline Line load_twin(const std::byte* at) {
-  Line line;
-  std::memcpy(line.data(), at, sizeof line);
-  return line;
-}
-
-inline bool equal(const Line& a, const Line& b) {
-  std::uint64_t any = 0;
-  for (std::size_t i = 0; i < kWords; ++i) any |= a[i] ^ b[i];
-  return any == 0;
-}
-
 inline bool equal(const Parts& a, const Parts& b) {
   Part any = a.part[0] ^ b.part[0];
   for (std::size_t i = 1; i < kParts; ++i) any |= a.part[i] ^ b.part[i];
   return (any[0] | any[1]) == 0;
-}
-
-// A bit for each byte that is not 0.
-inline std::uint64_t bytes_set(std::uint64_t word) {
-  constexpr std::uint64_t kLow = 0x7f7f7f7f7f7f7f7f;
-  const std::uint64_t high = (((word & kLow) + kLow) | word) & ~kLow;
-  return (high >> 7) * 0x0102040810204080 >> 56;
-}
-
-inline std::uint64_t changed_bytes(const Line& a, const Line& b) {
-  std::uint64_t mask = 0;
-  for (std::size_t i = 0; i < kWords; ++i) mask |= bytes_set(a[i] ^ b[i]) << (8 * i);
-  return mask;
 }
 
 GRAPNEL_SHARED_PAGE inline void store_byte(std::byte* at, std::byte value) {
@@ -77,32 +42,58 @@ GRAPNEL_SHARED_PAGE inline void store_word(std::byte* at, const std::byte* from)
   __atomic_store_n(reinterpret_cast<std::uint64_t*>(at), word, __ATOMIC_RELAXED);
 }
 
+// Calls `word(index, bits)` for each word of a line with changed bytes, whose bits those are.
+template <typename Word>
+inline void for_each_word(std::uint64_t mask, Word word) {
+  for (std::size_t i = 0; mask != 0; mask >>= 8) {
+    const auto skip = static_cast<std::size_t>(std::countr_zero(mask)) / 8;
+    i += skip;
+    mask >>= 8 * skip;
+    word(i++, mask & 0xff);
+  }
+}
+
 // The bytes of `mask` from consecutive ones; whole words in one store.
-GRAPNEL_SHARED_PAGE const std::byte* scatter(std::byte* line, std::uint64_t mask, const std::byte* from) {
-  for (std::size_t i = 0; i < kWords; ++i, mask >>= 8) {
-    if ((mask & 0xff) == 0xff) {
+GRAPNEL_SHARED_PAGE inline const std::byte* scatter(std::byte* line, std::uint64_t mask, const std::byte* from) {
+  if (mask == ~std::uint64_t{0}) {
+    for (std::size_t i = 0; i < kLineBytes; i += 8) store_word(line + i, from + i);
+    return from + kLineBytes;
+  }
+  for_each_word(mask, [&](std::size_t i, std::uint64_t bits) {
+    if (bits == 0xff) {
       store_word(line + 8 * i, from);
       from += 8;
-      continue;
+      return;
     }
-    for (std::uint64_t bits = mask & 0xff; bits != 0; bits &= bits - 1) {
-      store_byte(line + 8 * i + std::countr_zero(bits), *from++);
-    }
-  }
+    for (; bits != 0; bits &= bits - 1) store_byte(line + 8 * i + std::countr_zero(bits), *from++);
+  });
   return from;
 }
 
-std::byte* gather(std::byte* out, const Line& line, std::uint64_t mask) {
-  const auto* const bytes = reinterpret_cast<const std::byte*>(line.data());
-  for (std::size_t i = 0; i < kWords; ++i, mask >>= 8) {
-    if ((mask & 0xff) == 0xff) {
+// Of memory that no other thread writes.
+inline std::byte* gather(std::byte* out, const std::byte* bytes, std::uint64_t mask) {
+  if (mask == ~std::uint64_t{0}) {
+    std::memcpy(out, bytes, kLineBytes);
+    return out + kLineBytes;
+  }
+  for_each_word(mask, [&](std::size_t i, std::uint64_t bits) {
+    if (bits == 0xff) {
       std::memcpy(out, bytes + 8 * i, 8);
       out += 8;
-      continue;
+      return;
     }
-    for (std::uint64_t bits = mask & 0xff; bits != 0; bits &= bits - 1) *out++ = bytes[8 * i + std::countr_zero(bits)];
-  }
+    for (; bits != 0; bits &= bits - 1) *out++ = bytes[8 * i + static_cast<std::size_t>(std::countr_zero(bits))];
+  });
   return out;
+}
+
+// Calls `line(offset, changed bytes)`.
+template <typename Line>
+inline void for_each_line(const Changes& changes, Line line) {
+  const std::uint64_t* bytes = changes.bytes.data();
+  for (std::uint64_t left = changes.lines; left != 0; left &= left - 1) {
+    line(static_cast<std::size_t>(std::countr_zero(left)) * kLineBytes, *bytes++);
+  }
 }
 
 std::uint64_t word_at(ByteView diff, std::size_t index) {
@@ -111,29 +102,45 @@ std::uint64_t word_at(ByteView diff, std::size_t index) {
   return word;
 }
 
+// Of two words, summed in eight parts: x86-64's baseline has no instruction for it.
+inline Part bits_set(Part words) {
+  constexpr Part kOnes = {0x5555555555555555, 0x5555555555555555}, kPairs = {0x3333333333333333, 0x3333333333333333},
+                 kNibbles = {0x0f0f0f0f0f0f0f0f, 0x0f0f0f0f0f0f0f0f}, kBytes = {0x00ff00ff00ff00ff, 0x00ff00ff00ff00ff};
+  words -= words >> 1 & kOnes;
+  words = (words & kPairs) + (words >> 2 & kPairs);
+  words = (words + (words >> 4)) & kNibbles;
+  return (words & kBytes) + (words >> 8 & kBytes);
+}
+
+// Of at most kLines words.
+std::size_t bits_set(const std::byte* words, std::size_t count) {
+  Part sums{};
+  for (; count >= 2; count -= 2, words += sizeof(Part)) {
+    Part two;
+    std::memcpy(&two, words, sizeof two);
+    sums += bits_set(two);
+  }
+  if (count == 1) {
+    std::uint64_t last;
+    std::memcpy(&last, words, sizeof last);
+    sums += bits_set(Part{last, 0});
+  }
+  const std::uint64_t sum = sums[0] + sums[1];
+  return (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32 & 0xffff) + (sum >> 48);
+}
+
 }  // namespace
 
+// The changed bytes are taken from the twin, the one copy of what was seen.
 std::size_t make_diff(const std::byte* page, std::byte* twin, std::byte* out) {
-  std::uint64_t lines = 0;
-  std::array<std::uint64_t, kLines> masks;
-  std::array<std::byte, os::kPageBytes> content;
-  std::byte* end = content.data();
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < kLines; ++i) {
-    const Parts parts = load_parts(page + i * kLineBytes);
-    if (equal(parts, load_parts(twin + i * kLineBytes))) continue;
-    const Line seen = line_of(parts), before = load_twin(twin + i * kLineBytes);
-    lines |= std::uint64_t{1} << i;
-    masks[count] = changed_bytes(seen, before);
-    end = gather(end, seen, masks[count++]);
-    std::memcpy(twin + i * kLineBytes, seen.data(), kLineBytes);
-  }
-  if (lines == 0) return 0;
-  std::memcpy(out, &lines, sizeof lines);
-  std::memcpy(out + sizeof lines, masks.data(), count * sizeof masks[0]);
-  const auto bytes = static_cast<std::size_t>(end - content.data());
-  std::memcpy(out + sizeof lines * (1 + count), content.data(), bytes);
-  return sizeof lines * (1 + count) + bytes;
+  Changes changes;
+  find_changes(page, twin, changes);
+  if (changes.lines == 0) return 0;
+  std::memcpy(out, &changes.lines, sizeof changes.lines);
+  std::memcpy(out + sizeof changes.lines, changes.bytes.data(), changes.count * sizeof changes.bytes[0]);
+  std::byte* end = out + sizeof changes.lines * (1 + changes.count);
+  for_each_line(changes, [&](std::size_t at, std::uint64_t bytes) { end = gather(end, twin + at, bytes); });
+  return static_cast<std::size_t>(end - out);
 }
 
 bool differs(const std::byte* page, const std::byte* twin) {
@@ -149,9 +156,7 @@ bool is_diff(ByteView diff) {
   const auto count = static_cast<std::size_t>(std::popcount(word_at(diff, 0)));
   const std::size_t head = sizeof(std::uint64_t) * (1 + count);
   if (diff.size() < head) return false;
-  std::size_t bytes = 0;
-  for (std::size_t i = 0; i < count; ++i) bytes += static_cast<std::size_t>(std::popcount(word_at(diff, 1 + i)));
-  return diff.size() == head + bytes;
+  return diff.size() == head + bits_set(diff.data() + sizeof(std::uint64_t), count);
 }
 
 void apply_diff(std::byte* page, ByteView diff) {
@@ -165,15 +170,16 @@ void apply_diff(std::byte* page, ByteView diff) {
 
 void merge(std::byte* page, std::byte* twin, const std::byte* answer) {
   if (planted(Bug::merge_overwrites)) return fill(page, twin, answer);
-  for (std::size_t i = 0; i < kLines; ++i) {
-    const Line came = load_twin(answer + i * kLineBytes), before = load_twin(twin + i * kLineBytes);
-    if (equal(came, before)) continue;
-    const std::uint64_t mask = changed_bytes(came, before);
-    Line changed;
-    gather(reinterpret_cast<std::byte*>(changed.data()), came, mask);
-    scatter(page + i * kLineBytes, mask, reinterpret_cast<const std::byte*>(changed.data()));
-    if (!planted(Bug::twin_not_updated)) std::memcpy(twin + i * kLineBytes, came.data(), kLineBytes);
-  }
+  std::array<std::byte, os::kPageBytes> before;
+  if (planted(Bug::twin_not_updated)) std::memcpy(before.data(), twin, before.size());
+  Changes changes;
+  find_changes(answer, twin, changes);
+  for_each_line(changes, [&](std::size_t at, std::uint64_t bytes) {
+    std::array<std::byte, kLineBytes> changed;
+    gather(changed.data(), twin + at, bytes);
+    scatter(page + at, bytes, changed.data());
+  });
+  if (planted(Bug::twin_not_updated)) std::memcpy(twin, before.data(), before.size());
 }
 
 void copy_page(std::byte* to, const std::byte* page) {

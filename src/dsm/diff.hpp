@@ -18,13 +18,12 @@
 #include <cstdint>
 #include <optional>
 
+#include "dsm/changes.hpp"
 #include "grapnel/types.hpp"
 #include "os/page_trap.hpp"
 
 namespace grapnel::dsm {
 
-inline constexpr std::size_t kLineBytes = 64;
-inline constexpr std::size_t kLines = os::kPageBytes / kLineBytes;
 inline constexpr std::size_t kMostDiffBytes = sizeof(std::uint64_t) * (1 + kLines) + os::kPageBytes;
 
 /// Writes the diff of `page` against `twin` to `out`, which has room for kMostDiffBytes; the twin becomes what was seen

@@ -17,6 +17,7 @@
 #include "dsm/diff.hpp"
 #include "dsm/heap.hpp"
 #include "dsm/planted.hpp"
+#include "os/shared_memory.hpp"
 
 namespace grapnel::dsm {
 
@@ -179,6 +180,20 @@ std::vector<std::size_t> Heap::pages_to_fetch(std::size_t page) {
   return pages;
 }
 
+// The places that answers fill, while these are on their way: a page's first write through this mapping is a fault,
+// which costs more than to fill it.
+void Heap::prepare_places(const std::vector<std::size_t>& pages) {
+  for (std::size_t i = 0; i < pages.size();) {
+    std::size_t next = i + 1;
+    while (next < pages.size() && pages[next] == pages[next - 1] + 1) ++next;
+    if (memory_.words(pages[i]).is_absent()) {
+      os::prepare_writes(memory_.page(pages[i]), (next - i) * os::kPageBytes);
+      os::prepare_writes(memory_.twin(pages[i]), (next - i) * os::kPageBytes);
+    }
+    i = next;
+  }
+}
+
 // All of its messages at once, as far as the home's window has room.
 Result<bool> Heap::fetch_from(std::size_t node, const std::vector<std::size_t>& pages, std::uint32_t era,
                               FetchReason reason) {
@@ -208,7 +223,7 @@ Result<bool> Heap::fetch_from(std::size_t node, const std::vector<std::size_t>& 
   }
   if (report_ != nullptr) report_->add_fetch(pages);
   const Stopwatch watch(core_.host, counts_.fetch);
-  GRAPNEL_TRY(ask_all(*core_.client, handler(Call::fetch), fetches));
+  GRAPNEL_TRY(ask_all(*core_.client, handler(Call::fetch), fetches, [&] { prepare_places(pages); }));
   bool here = true;
   for (const auto& fetch : fetches) {
     if (fetch->refused) disbelieve(fmt::format("node {} does not answer with page {}", node, fetch->asked.pages[0]));

@@ -26,6 +26,7 @@
 #include "core/core.hpp"
 #include "dsm/condition_queues.hpp"
 #include "dsm/counts.hpp"
+#include "dsm/diff_rooms.hpp"
 #include "dsm/directory.hpp"
 #include "dsm/heap_memory.hpp"
 #include "dsm/messages.hpp"
@@ -156,6 +157,7 @@ class Heap {
   /// Pages that this rank has taken, from one node. False: it does not keep some of them any more.
   Result<bool> fetch_from(std::size_t node, const std::vector<std::size_t>& pages, std::uint32_t era,
                           FetchReason reason);
+  void prepare_places(const std::vector<std::size_t>& pages);
 
   // release.cpp
   struct Flush;
@@ -235,7 +237,8 @@ class Heap {
   PageSet steady_ GRAPNEL_GUARDED_BY(mapping_);   ///< mapped, and written before each of the last releases
   PageSet used_ GRAPNEL_GUARDED_BY(mapping_);     ///< mapped at some time
   PageSet carry_ GRAPNEL_GUARDED_BY(mapping_);    ///< written, though the trap knows nothing of it any more
-  std::vector<std::size_t> last_written_;         ///< cached pages, ascending, before the last release that named any
+  DiffRooms rooms_;
+  std::vector<std::size_t> last_written_;  ///< cached pages, ascending, before the last release that named any
   std::uint64_t stale_cursor_ = 0, served_cursor_ = 0;
   std::vector<Interval> since_barrier_;  ///< that this rank made; none, once they are more than kMostRunsKept
   static constexpr std::size_t kMostRunsKept = 512;

@@ -30,15 +30,19 @@ namespace grapnel::dsm {
 
 // The diffs of one release. On the heap and not the stack: late acknowledgements still find it where a wait fails.
 struct Heap::Flush {
+  struct Message {
+    DiffRooms::Room room;
+    std::size_t bytes = 0;
+  };
   struct Home {
     Flush* flush = nullptr;
-    Bytes message;  ///< the one that is filled
+    Message message;  ///< the one that is filled
   };
   DiffsBody body;
-  std::vector<Home> homes;                   ///< by node
-  std::vector<std::unique_ptr<Bytes>> left;  ///< under way; they stay until the homes have answered
-  std::size_t pending = 0;                   ///< acknowledgements
-  std::size_t asked = 0;                     ///< the last home that was asked for one
+  std::vector<Home> homes;    ///< by node
+  std::vector<Message> left;  ///< under way; they stay until the homes have answered
+  std::size_t pending = 0;    ///< acknowledgements
+  std::size_t asked = 0;      ///< the last home that was asked for one
   std::size_t acknowledged = 0;
   std::optional<std::size_t> refused;  ///< by this node
 
@@ -171,7 +175,7 @@ Status Heap::flush(const std::vector<std::size_t>& cached, Taken& taken) {
     if (!flushed.ok()) break;
   }
   for (std::size_t home = 0; home < memory_.node_count() && flushed.ok(); ++home) {
-    if (!flush->homes[home].message.empty()) flushed = send_diffs(*flush, home, true);
+    if (flush->homes[home].message.bytes > 0) flushed = send_diffs(*flush, home, true);
   }
   if (planted(Bug::fetch_beside_flush)) taken.give_back();
   const bool waits = flushed.ok() && flush->pending > 0 && !planted(Bug::published_before_applied);
@@ -187,42 +191,50 @@ Status Heap::flush(const std::vector<std::size_t>& cached, Taken& taken) {
   counts_.acknowledgements.add(flush->acknowledged);
   if (flush->refused) disbelieve(fmt::format("node {} does not take the diffs of its pages", *flush->refused));
   // Messages that have not left, and answers that may still come, refer to it.
-  if (flush->pending > 0 || !flushed.ok()) static_cast<void>(flush.release());
-  return flushed;
+  if (flush->pending > 0 || !flushed.ok()) {
+    static_cast<void>(flush.release());
+    return flushed;
+  }
+  for (Flush::Message& message : flush->left) rooms_.give_back(std::move(message.room));
+  return {};
 }
 
 Status Heap::add_diff(Flush& flush, std::size_t page) {
   const std::size_t home = memory_.words(page).home.load(std::memory_order_relaxed) - 1;
   GRAPNEL_ASSERT(planted(Bug::moved_still_mapped) || (home != me_ && !memory_.words(page).is_absent()),
                  "page {}, at home with node {}, has no twin", page, home);
-  // Not in the message: that would be zeroed first, for as much as a diff may be.
-  std::array<std::byte, kMostDiffBytes> room;
-  const std::size_t bytes = make_diff(memory_.page(page), memory_.twin(page), room.data());
+  // In its place in the message, or beside it where that may be full.
+  Flush::Message& message = flush.homes[home].message;
+  std::array<std::byte, kMostDiffBytes> beside;
+  const bool fits = message.room && message.bytes + sizeof(DiffHeader) + kMostDiffBytes <= kMostDiffsBytes;
+  std::byte* at = fits ? message.room.get() + message.bytes + sizeof(DiffHeader) : beside.data();
+  const std::size_t bytes = make_diff(memory_.page(page), memory_.twin(page), at);
   if (bytes == 0) {
     counts_.empty_diffs.add(1);
     return {};
   }
-  const ByteView diff = ByteView(room).first(bytes);
-  if (report_ != nullptr) report_->add_diff(page, diff);
+  if (report_ != nullptr) report_->add_diff(page, {at, bytes});
   counts_.diffs.add(1);
   counts_.diff_bytes.add(bytes);
   const DiffHeader header{static_cast<std::uint32_t>(page), static_cast<std::uint32_t>(bytes)};
-  Bytes& message = flush.homes[home].message;
-  // A message is sent once there is a diff for the next one: the last one of a home is never empty.
-  if (message.size() + sizeof header + bytes > kMostDiffsBytes) GRAPNEL_TRY(send_diffs(flush, home, false));
-  const ByteView head = base::bytes_of(header);
-  message.insert(message.end(), head.begin(), head.end());
-  message.insert(message.end(), diff.begin(), diff.end());
+  if (!fits) {
+    // A message is sent once there is a diff for the next one: the last one of a home is never empty.
+    if (message.bytes + sizeof header + bytes > kMostDiffsBytes) GRAPNEL_TRY(send_diffs(flush, home, false));
+    if (!message.room) message.room = rooms_.take();
+    std::memcpy(message.room.get() + message.bytes + sizeof header, at, bytes);
+  }
+  std::memcpy(message.room.get() + message.bytes, &header, sizeof header);
+  message.bytes += sizeof header + bytes;
   return {};
 }
 
 // The last message of a home asks for its acknowledgement: a home applies them in order, so all are applied then.
 Status Heap::send_diffs(Flush& flush, std::size_t home, bool is_last) {
-  flush.left.push_back(std::make_unique<Bytes>(std::exchange(flush.homes[home].message, {})));
+  flush.left.push_back(std::exchange(flush.homes[home].message, {}));
   progress::OutgoingRequest request;
   request.handler = handler(Call::diffs);
   request.body = base::bytes_of(flush.body);
-  request.payload = *flush.left.back();
+  request.payload = {flush.left.back().room.get(), flush.left.back().bytes};
   if (is_last) {
     request.on_reply = {Flush::answered, &flush.homes[home]};
     ++flush.pending;

@@ -84,6 +84,12 @@ Status release_shared_file(const Descriptor& file, std::size_t offset, std::size
   return {};
 }
 
+void prepare_writes(void* begin, std::size_t bytes) {
+  const int error = errno;
+  static_cast<void>(::madvise(begin, bytes, MADV_POPULATE_WRITE));
+  errno = error;
+}
+
 MemoryLimit tightest_memory_limit() { return internal::tightest_memory_limit_below(""); }
 
 std::size_t memory_available() { return tightest_memory_limit().available_bytes; }

@@ -21,6 +21,10 @@ Status reserve_shared_file(const Descriptor& file, std::size_t offset, std::size
 /// Gives the memory behind [offset, offset+bytes) back; it reads as zero afterwards. Errors: system.
 Status release_shared_file(const Descriptor& file, std::size_t offset, std::size_t bytes);
 
+/// Enters the pages of a range of a mapping into the page tables, by one system call in place of a fault at each page's
+/// first write. A hint: where the kernel (before 5.14) or the range does not permit it, the first writes do it.
+void prepare_writes(void* begin, std::size_t bytes);
+
 /// What can still be taken, and what sets the limit ("MemAvailable", "memory.max of /sys/fs/cgroup/job").
 struct MemoryLimit {
   std::size_t available_bytes = 0;

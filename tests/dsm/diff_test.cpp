@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <vector>
 
@@ -46,6 +47,39 @@ TEST(Diff, CarriesExactlyWhatChanged) {
         apply_diff(home.bytes, diff);
       }
       EXPECT_EQ(std::memcmp(home.bytes, expected.bytes, os::kPageBytes), 0);
+    }
+  }
+}
+
+// By every instruction set of this processor, and from any alignment: an answer of the wire has none.
+TEST(Changes, EveryMethodFindsTheSame) {
+  base::Random random(3);
+  for (const ChangesMethod& method : changes_methods()) {
+    for (int round = 0; round < 200; ++round) {
+      Page twin;
+      fill_randomly(twin, random);
+      Bytes unaligned(os::kPageBytes + 64);
+      std::byte* const page = unaligned.data() + random.below(64);
+      std::memcpy(page, twin.bytes, os::kPageBytes);
+      const double share = 0.02 * static_cast<double>(random.below(5));
+      std::uint64_t lines = 0;
+      std::array<std::uint64_t, kLines> bytes{};
+      for (std::size_t i = 0; i < os::kPageBytes; ++i) {
+        if (!random.chance(share)) continue;
+        page[i] ^= static_cast<std::byte>(1 + random.below(255));
+        lines |= std::uint64_t{1} << (i / kLineBytes);
+        bytes[i / kLineBytes] |= std::uint64_t{1} << (i % kLineBytes);
+      }
+      Changes changes;
+      method.find(page, twin.bytes, changes);
+      ASSERT_EQ(changes.lines, lines) << method.name;
+      std::size_t next = 0;
+      for (std::size_t line = 0; line < kLines; ++line) {
+        if (bytes[line] == 0) continue;
+        ASSERT_EQ(changes.bytes[next++], bytes[line]) << method.name << ", line " << line;
+      }
+      EXPECT_EQ(changes.count, next);
+      EXPECT_EQ(std::memcmp(twin.bytes, page, os::kPageBytes), 0) << method.name;
     }
   }
 }

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "rma/kernels/cpu.hpp"
+#include "os/cpu.hpp"
 
 namespace grapnel::rma {
 namespace {
@@ -21,7 +21,7 @@ namespace baseline {
 #undef GRAPNEL_TARGET
 }  // namespace baseline
 
-#if GRAPNEL_KERNELS_X86
+#if GRAPNEL_X86
 namespace avx2 {
 #define GRAPNEL_TARGET __attribute__((target("avx2")))
 #define GRAPNEL_VECTOR_BYTES 32
@@ -41,7 +41,7 @@ namespace avx512 {
 
 constexpr std::array kMethods {
   baseline::make_methods("baseline"),
-#if GRAPNEL_KERNELS_X86
+#if GRAPNEL_X86
       avx2::make_methods("avx2"), avx512::make_methods("avx512"),
 #endif
 };
@@ -79,7 +79,7 @@ bool is_one(ElementType type, const void* scale) {
 }  // namespace
 
 std::span<const AccumulateMethods> accumulate_methods() {
-  return std::span(kMethods).first(methods_here(kMethods.size()));
+  return std::span(kMethods).first(os::methods_here(kMethods.size()));
 }
 
 AccumulateRows choose_accumulate(ElementType type, const void* scale) {

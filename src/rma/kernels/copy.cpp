@@ -5,16 +5,16 @@
 #include <array>
 
 #include "base/units.hpp"
-#include "rma/kernels/cpu.hpp"
+#include "os/cpu.hpp"
 
-#if GRAPNEL_KERNELS_X86
+#if GRAPNEL_X86
 #include <immintrin.h>
 #endif
 
 namespace grapnel::rma {
 namespace {
 
-#if GRAPNEL_KERNELS_X86
+#if GRAPNEL_X86
 constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kLineBytes = base::kCacheLineBytes;
 
@@ -112,8 +112,9 @@ constexpr std::array kMethods{CopyMethods{"portable", portable::copy, portable::
 // 1.25 MiB of 2; the third is far, and in a virtual machine its size means nothing. Zen 4 and 5: 3/4 of the share of
 // the third, 12 MiB of 16. The lower bound guards against machines that misreport their cache.
 std::size_t choose_nontemporal_from() {
-  if (vectors_here() == VectorSet::avx512) return std::max(second_cache_share_bytes() / 8 * 5, base::kMiB / 2);
-  return std::max(last_cache_share_bytes() / 4 * 3, 2 * base::kMiB);
+  if (os::vectors_here() == os::VectorSet::avx512)
+    return std::max(os::second_cache_share_bytes() / 8 * 5, base::kMiB / 2);
+  return std::max(os::last_cache_share_bytes() / 4 * 3, 2 * base::kMiB);
 }
 
 // 101: the earliest priority that programs may use, so that a copy from any other static object finds it set.
@@ -126,7 +127,7 @@ struct Limits {
 
 [[gnu::init_priority(101)]] const CopyMethods kCopyMethods = copy_methods().back();
 
-std::span<const CopyMethods> copy_methods() { return std::span(kMethods).first(methods_here(kMethods.size())); }
+std::span<const CopyMethods> copy_methods() { return std::span(kMethods).first(os::methods_here(kMethods.size())); }
 
 std::size_t nontemporal_from_bytes() { return kLimits.nontemporal_from; }
 

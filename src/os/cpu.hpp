@@ -13,9 +13,9 @@
 #include <cstddef>
 
 #if defined(__x86_64__)
-#define GRAPNEL_KERNELS_X86 1
+#define GRAPNEL_X86 1
 #else
-#define GRAPNEL_KERNELS_X86 0
+#define GRAPNEL_X86 0
 #endif
 
 #if defined(__clang__)
@@ -24,7 +24,7 @@
 #define GRAPNEL_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-namespace grapnel::rma {
+namespace grapnel::os {
 
 /// In this order: a later one has all that an earlier one has. `avx512_string`: AMD since Zen 5, which has vectors of
 /// 64 bytes in one piece, and a string instruction that is faster than loops where data is not near.
@@ -42,4 +42,4 @@ inline std::size_t methods_here(std::size_t methods) {
 std::size_t last_cache_share_bytes();
 std::size_t second_cache_share_bytes();
 
-}  // namespace grapnel::rma
+}  // namespace grapnel::os

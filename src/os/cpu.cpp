@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rma/kernels/cpu.hpp"
+#include "os/cpu.hpp"
 
-#if GRAPNEL_KERNELS_X86
+#if GRAPNEL_X86
 #include <cpuid.h>
 #include <unistd.h>
 
 #include <algorithm>
 #endif
 
-namespace grapnel::rma {
+namespace grapnel::os {
 
-#if GRAPNEL_KERNELS_X86
+#if GRAPNEL_X86
 namespace {
 
 // Asked of the processor: sysconf(_SC_LEVEL3_CACHE_SIZE) and glibc add up all the slices of a big AMD machine, 320 MiB
@@ -70,4 +70,4 @@ std::size_t last_cache_share_bytes() { return 0; }
 std::size_t second_cache_share_bytes() { return 0; }
 #endif
 
-}  // namespace grapnel::rma
+}  // namespace grapnel::os
