@@ -1,4 +1,4 @@
-# ./dev lab: jobs on several hosts of this machine. The work is done by tools/lab. Sourced by ./dev.
+# ./dev lab: jobs on several hosts of this machine, and in a guest. The work is done by tools/lab. Sourced by ./dev.
 # SPDX-License-Identifier: Apache-2.0
 
 # Runs a command as root, with the caller's environment: jobs are to find what their user has set.
@@ -16,8 +16,20 @@ as_root_with_environment() {
   fi
 }
 
+# A guest needs packages, but not root. Where they cannot be installed, tools/lab states what is missing and is skipped.
+command_guest() {
+  if ! is_one_of --help "$@" && ! is_one_of -h "$@" && [ -z "$(ls /sys/class/infiniband 2>/dev/null)" ]; then
+    (install_packages guest) >&2 || say "going on without them"
+  fi
+  exec python3 -B "$root/tools/lab/lab" guest "$@"
+}
+
 command_lab() {
   local preset mpi cc build_dir rest
+  if [ "${1-}" = guest ]; then
+    shift
+    command_guest "$@"
+  fi
   # The delay line is only built for a lab that may need it.
   if [ "${1-}" = up ] && [[ " $* " == *" --delay"* || " $* " == *" --wire"* ]] &&
     ! is_one_of --help "$@" && ! is_one_of -h "$@"; then
