@@ -155,8 +155,8 @@ struct raw_ucx* raw_ucx_open(size_t segment_bytes) {
   struct raw_ucx* const raw = calloc(1, sizeof *raw);
   ucp_config_t* config;
   const ucp_params_t params = {.field_mask = UCP_PARAM_FIELD_FEATURES, .features = UCP_FEATURE_AM};
-  // A server's worker is used by its thread, and made here: UCX 1.18 ends a process that does so with mode SINGLE. It takes
-  // no locks with this one either.
+  // A server's worker is made here and used by its thread: UCX 1.18 ends a process that does so with mode SINGLE. It
+  // takes no locks with this one either.
   const ucp_worker_params_t worker_params = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
                                              .thread_mode = UCS_THREAD_MODE_SERIALIZED};
   check(ucp_config_read(NULL, NULL, &config), "read the configuration");
