@@ -34,7 +34,8 @@ def has_devices():
     return DEVICES.is_dir() and any(DEVICES.iterdir())
 
 
-def check_possible():
+def prepare():
+    """What a guest boots."""
     if platform.machine() != "x86_64":
         raise Skipped(f"the guest's kernel is for x86_64, and this machine is {platform.machine()}")
     needed = {guest_machine.QEMU: "qemu-system-x86", guest_image.BUSYBOX: "busybox-static",
@@ -42,6 +43,10 @@ def check_possible():
     missing = [package for program, package in needed.items() if not shutil.which(program)]
     if missing:
         raise Skipped(f"not installed: {', '.join(dict.fromkeys(missing))} (./dev deps guest)")
+    try:
+        return guest_image.image(KEPT)
+    except LabError as reason:
+        raise Skipped(str(reason)) from None
 
 
 def order_of(options):
@@ -57,13 +62,13 @@ def command_run(options):
         print(f"lab: without a guest: this machine has {' '.join(sorted(os.listdir(DEVICES)))}", file=sys.stderr)
         return run_here(order_of(options), options.timeout)
     try:
-        check_possible()
+        image = prepare()
     except Skipped as reason:
         print(f"skipped: guest: {reason}", file=sys.stderr)
         return SKIPPED
     if options.out:
         options.out.mkdir(parents=True, exist_ok=True)
-    return guest_machine.run(KEPT, order_of(options), options)
+    return guest_machine.run(image, order_of(options), options)
 
 
 def run_here(order, limit_s):

@@ -41,18 +41,13 @@ def kernel_package():
 
 
 def image(kept):
-    """The image in the folder `kept`, made where there is none. Any that was made serves when apt cannot be asked."""
-    made = sorted(folder for folder in kept.glob("linux-image-*") if not folder.name.endswith(".draft"))
-    try:
-        name = kernel_package()
-    except LabError:
-        if not made:
-            raise
+    """The image in the folder `kept`, made where there is none."""
+    made = sorted(kept.glob("linux-image-*"))
+    if made:
         return Image(made[-1])
-    folder = kept / name
-    if not folder.exists():
-        make(kept, name, folder)
-    return Image(folder)
+    name = kernel_package()
+    make(kept, name, kept / name)
+    return Image(kept / name)
 
 
 def make(kept, name, folder):
