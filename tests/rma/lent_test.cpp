@@ -199,15 +199,15 @@ WORLD_TEST(Lent, WhatIsNotLentIsRefused) {
 // Others go on while it is taken back and lent: each access is made, or refused. Each origin has a part of its own: two
 // puts to the same bytes would be a race of the program.
 WORLD_TEST_ON(Lent, IsTakenBackWhileOthersAccessIt, shapes_from(2)) {
-  constexpr std::size_t part_bytes = 13'000;
-  Bytes memory(part_bytes * static_cast<std::size_t>(g.size() - 1));
+  constexpr std::size_t kPartBytes = 13'000;
+  Bytes memory(kPartBytes * static_cast<std::size_t>(g.size() - 1));
   segment::Lent& lent = lent_of(g);
   ASSERT_OK(lent.lend(memory.data(), memory.size()));
   const auto first_part = addresses_of_all(g, memory.data()).front();
   if (index(g.rank()) == 0) {
     for (int i = 0; i < 200; ++i) {
       ASSERT_OK(lent.take_back(memory.data(), memory.size()));
-      std::byte* const part = &memory[static_cast<std::size_t>(i % (g.size() - 1)) * part_bytes];
+      std::byte* const part = &memory[static_cast<std::size_t>(i % (g.size() - 1)) * kPartBytes];
       ASSERT_OK(lent.lend(part, i % 2 == 0 ? 100 : 50));
       RuntimeAccess::parts(g).host->relax();
       ASSERT_OK(lent.take_back(part, i % 2 == 0 ? 100 : 50));
@@ -215,7 +215,7 @@ WORLD_TEST_ON(Lent, IsTakenBackWhileOthersAccessIt, shapes_from(2)) {
       RuntimeAccess::parts(g).host->yield();
     }
   } else {
-    const auto there = first_part + (static_cast<std::size_t>(index(g.rank())) - 1) * part_bytes;
+    const auto there = first_part + (static_cast<std::size_t>(index(g.rank())) - 1) * kPartBytes;
     Bytes data(9000);
     for (int i = 0; i < 60; ++i) {
       const auto is_answer = [](const Status& status) {
