@@ -25,7 +25,8 @@ target_compile_options(grapnel_flags INTERFACE
 target_compile_definitions(grapnel_flags INTERFACE $<$<CONFIG:Debug>:GRAPNEL_ASSERTIONS>)
 if(GRAPNEL_SANITIZE)
   target_compile_definitions(grapnel_flags INTERFACE GRAPNEL_ASSERTIONS)
-  target_compile_options(grapnel_flags INTERFACE -fsanitize=${GRAPNEL_SANITIZE} -fno-omit-frame-pointer -O1 -g1)
+  target_compile_options(grapnel_flags INTERFACE -fsanitize=${GRAPNEL_SANITIZE} -fno-omit-frame-pointer -O1 -g1
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)  # with the checks between, it takes whole optionals for unset
   # A program in C that links one of our libraries is not instrumented, but needs the sanitizer's runtime, and first.
   set(GRAPNEL_SANITIZER_LINK -fsanitize=${GRAPNEL_SANITIZE})
   target_link_options(grapnel_flags INTERFACE ${GRAPNEL_SANITIZER_LINK})
