@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dsm/changes.hpp"
 
+#include <bit>
 #include <cstring>
 #include <iterator>
 
+#include "base/check.hpp"
 #include "dsm/shared_page.hpp"
 #include "os/cpu.hpp"
 
@@ -79,6 +81,11 @@ std::span<const ChangesMethod> changes_methods() {
   return std::span(kMethods).first(os::methods_here(std::size(kMethods)));
 }
 
-void find_changes(const std::byte* page, std::byte* twin, Changes& changes) { kFindChanges(page, twin, changes); }
+void find_changes(const std::byte* page, std::byte* twin, Changes& changes) {
+  GRAPNEL_ASSERT(changes.lines == 0, "changes of another page are in it: lines {:#x}", changes.lines);
+  kFindChanges(page, twin, changes);
+  GRAPNEL_ASSERT(changes.count == static_cast<std::size_t>(std::popcount(changes.lines)),
+                 "{} lines of changed bytes; the bits {:#x} name others", changes.count, changes.lines);
+}
 
 }  // namespace grapnel::dsm

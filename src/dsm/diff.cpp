@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dsm/diff.hpp"
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 
+#include "base/check.hpp"
 #include "dsm/changes.hpp"
 #include "dsm/planted.hpp"
 #include "dsm/shared_page.hpp"
@@ -140,7 +140,9 @@ std::size_t make_diff(const std::byte* page, std::byte* twin, std::byte* out) {
   std::memcpy(out + sizeof changes.lines, changes.bytes.data(), changes.count * sizeof changes.bytes[0]);
   std::byte* end = out + sizeof changes.lines * (1 + changes.count);
   for_each_line(changes, [&](std::size_t at, std::uint64_t bytes) { end = gather(end, twin + at, bytes); });
-  return static_cast<std::size_t>(end - out);
+  const auto length = static_cast<std::size_t>(end - out);
+  GRAPNEL_ASSERT(length <= kMostDiffBytes, "a diff of {} bytes; one has {} at most", length, kMostDiffBytes);
+  return length;
 }
 
 bool differs(const std::byte* page, const std::byte* twin) {

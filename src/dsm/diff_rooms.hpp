@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.hpp"
 #include "base/mutex.hpp"
 #include "dsm/messages.hpp"
 
@@ -30,6 +31,7 @@ class DiffRooms {
 
   /// One that is not read any more.
   void give_back(Room room) {
+    GRAPNEL_ASSERT(room != nullptr, "no room is given back");
     const base::MutexLock lock(mutex_);
     if (kept_.size() < kMostKept) kept_.push_back(std::move(room));
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/check.hpp"
 #include "base/varint.hpp"
 #include "grapnel/barrier.hpp"
 
@@ -73,6 +74,7 @@ Bytes encode_interval(const Interval& interval) {
   out.put(interval.number).put(interval.runs.size());
   std::size_t end = 0;
   for (const os::Pages& run : interval.runs) {
+    GRAPNEL_ASSERT(run.first >= end, "a run of page {} behind one that ends at {}", run.first, end);
     out.put(run.first - end).put(run.count);
     end = run.first + run.count;
   }
@@ -217,6 +219,7 @@ Bytes encode(const std::vector<Move>& moves, std::size_t most) {
   Writer out;
   std::size_t end = 0;
   for (const Move& move : moves) {
+    GRAPNEL_ASSERT(move.pages.first >= end, "a move of page {} behind one that ends at {}", move.pages.first, end);
     Writer one;
     one.put(move.pages.first - end).put(move.pages.count).put(move.to);
     if (out.size() + one.size() > most) break;

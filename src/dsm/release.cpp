@@ -225,6 +225,7 @@ Status Heap::add_diff(Flush& flush, std::size_t page) {
   }
   std::memcpy(message.room.get() + message.bytes, &header, sizeof header);
   message.bytes += sizeof header + bytes;
+  GRAPNEL_ASSERT(message.bytes <= kMostDiffsBytes, "{} bytes of diffs in a room of {}", message.bytes, kMostDiffsBytes);
   return {};
 }
 

@@ -382,16 +382,16 @@ class HandOver(Case):
 
     def output_of_hosts(self, launcher, *arguments):
         """Open MPI 5's launcher does not end after one job of several to ten (docs/launch.md, Limits): then another job."""
-        jobs = 6 if launcher == OPEN_MPI and is_open_mpi_5(launcher) else 1
-        for job in range(1, jobs + 1):
+        most = 6 if launcher == OPEN_MPI and is_open_mpi_5(launcher) else 1
+        for job in range(1, most + 1):
             try:
-                code, out, err = self.run_job("--launcher", launcher, *arguments, timeout=60 if jobs == 1 else 15)
+                code, out, err = self.run_job("--launcher", launcher, *arguments, timeout=60 if most == 1 else 15)
             except subprocess.TimeoutExpired:
                 for process in marked_processes(self.mark):
                     os.kill(process, signal.SIGKILL)
                 self.wait_for_the_ends()
                 self.remove_what_mpirun_left()
-                if job == jobs:
+                if job == most:
                     raise
                 continue
             self.assertIn(f"grapnel run: handing over to {launcher}", err)
