@@ -1,12 +1,12 @@
 // Which machine code the kernels may use: x86-64's baseline (SSE2) everywhere, AVX2 where the processor has it, AVX-512
 // on those of Intel's that do not slow down for it. On AMD's it was measured and gained nothing (docs/kernels.md).
 //
-// This is the one place that asks the processor. Where a loop needs instructions by name, as dsm/changes.cpp does, there
-// is portable code beside it.
+// This is the one place that asks the processor. Where a loop needs instructions by name, as the one of dsm/changes.cpp
+// does, there is portable code beside it.
 //
 // Loops are written once, in .inc files, and compiled once per target: the including file opens a namespace, defines
-// GRAPNEL_TARGET and what else the file asks for, and includes it. They are not compiled with a -mavx2 of
-// their own: inline functions of the headers would be compiled with it, and the linker could keep those for all.
+// GRAPNEL_TARGET and what else the file asks for, and includes it. They are not compiled with a -mavx2 of their own:
+// inline functions of the headers would be compiled with it, and the linker could keep those for all.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
