@@ -13,8 +13,9 @@ function(grapnel_layer)
   target_link_libraries(${target} PUBLIC grapnel_flags ${used_layers} ${ARG_LIBS})
 endfunction()
 
-# What `./dev test --label sim` builds: the tests of simulated worlds, and nothing that they do not need.
+# What `./dev test --label sim` and `--label free` build: the tests of these worlds, and nothing that they do not need.
 add_custom_target(sim_tests)
+add_custom_target(free_tests)
 
 # A GoogleTest executable for one layer: grapnel_test(NAME base_test SOURCES a.cpp USES base)
 # Every executable is one ctest test unless EXTERNAL is given. A test has the machine for itself unless it says PROCESSORS 1
@@ -38,4 +39,9 @@ endfunction()
 # Marks tests of simulated worlds, which have one running thread: two of them run side by side.
 function(grapnel_sim_tests)
   set_tests_properties(${ARGN} PROPERTIES LABELS sim PROCESSORS 1)
+  foreach(test IN LISTS ARGN)
+    if(TARGET ${test})
+      add_dependencies(sim_tests ${test})
+    endif()
+  endforeach()
 endfunction()

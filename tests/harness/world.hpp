@@ -8,7 +8,7 @@
 // becomes one GoogleTest per world:
 //   sim        threads under the seeded scheduler and a network that misbehaves, several seeds   (label sim);
 //              the seed also chooses among the algorithms of a barrier
-//   free       threads that really run side by side, for the thread sanitizer                    (label sim)
+//   free       threads that really run side by side, for the thread sanitizer                    (label free)
 //   processes  processes on one node, started by `grapnel run`
 //   nodes      processes on virtual nodes, over UCX
 //   local      processes on virtual nodes, over the local transport, in two shapes

@@ -33,7 +33,7 @@ class CiTest(TreeTest):
         done = self.run_ci('echo "Total Tests: 3"')
         self.assertEqual((done.returncode, done.stdout.splitlines()[-1]),
                          (0, "100% tests passed, 0 tests failed out of 24"), done.stdout)
-        self.assertIn("test --preset tsan --label sim", self.called())
+        self.assertIn("test --preset tsan --label free", self.called())
         self.assertIn("test --label slow", self.called())
         self.assertIn("test --mpi mpich --label mpi", self.called())
 

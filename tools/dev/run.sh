@@ -93,7 +93,10 @@ command_test() {
     return
   fi
   install_packages $(groups_of_build "$mpi" "$cc") test
-  if [ "$label" = sim ]; then build_tree sim_tests; else build_tree; fi
+  case $label in
+    sim | free) build_tree "${label}_tests" ;;
+    *) build_tree ;;
+  esac
   # With a label or a pattern also those that only CI runs each time.
   local left_out='^(full|soak|slow)$'
   [ -z "$label${rest:-}" ] || left_out='^(full|soak)$'
