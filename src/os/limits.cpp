@@ -3,16 +3,19 @@
 
 #include <dirent.h>
 #include <fmt/format.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <optional>
 #include <string_view>
 #include <system_error>
 
 #include "base/units.hpp"
+#include "os/internal/text_file.hpp"
 
 namespace grapnel::os {
 namespace {
@@ -84,7 +87,29 @@ std::string about_addresses() {
                      *limit / base::kMiB);
 }
 
+// A line of /proc/self/status, without its name: "VmPin:\t  12 kB" has 12, in the base that it is written in.
+std::uint64_t number_of_status(std::string_view name, int base) {
+  const std::string status = internal::read_text_file("/proc/self/status").value_or("");
+  const std::size_t at = status.find(name);
+  return at == std::string::npos ? 0 : std::strtoull(status.c_str() + at + name.size(), nullptr, base);
+}
+
+// Of root, unless a container took it away.
+bool may_pin_without_limit() { return (number_of_status("\nCapEff:", 16) >> CAP_IPC_LOCK & 1) != 0; }
+
 }  // namespace
+
+std::string pinning_limit_met(std::size_t bytes) {
+  const auto limit = limit_of(RLIMIT_MEMLOCK);
+  if (!limit || may_pin_without_limit()) return "";
+  const std::uint64_t pinned_kib = number_of_status("\nVmPin:", 10);
+  if (pinned_kib * base::kKiB + bytes <= *limit) return "";
+  return fmt::format(
+      "an adapter reaches only memory that is pinned, and this process may pin {} KiB and has pinned {}: raise the "
+      "limit "
+      "(ulimit -l unlimited; memlock in /etc/security/limits.conf)",
+      *limit / base::kKiB, pinned_kib);
+}
 
 std::string error_words(int error) {
   std::string words = std::generic_category().message(error);

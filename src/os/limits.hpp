@@ -20,6 +20,10 @@ std::string error_words(int error);
 /// after a failure. Any thread.
 std::string limits_met();
 
+/// The limit of memory that adapters may pin, where it is too low for `bytes` more: one sentence with the remedy, else
+/// empty. Any thread.
+std::string pinning_limit_met(std::size_t bytes);
+
 /// unavailable, naming the limit, where this process cannot open so many more descriptors, or no thread of the default
 /// stack: for libraries that abort without them.
 Status check_room(std::size_t descriptors);

@@ -24,6 +24,7 @@
 #include "os/shared_memory.hpp"
 #include "segment/internal/allocation_plan.hpp"
 #include "segment/internal/live.hpp"
+#include "transport/pages.hpp"
 
 namespace grapnel::segment {
 
@@ -155,6 +156,7 @@ Status SegmentTable::agree_on_claims(Attempt& attempt, const Status& mine) {
 Status SegmentTable::take_memory(Attempt& attempt) {
   Live& live = *attempt.live;
   const std::size_t me = attempt.group.my_index;
+  transport::forget_pages(live.range(pool_base_));  // of an earlier allocation that this rank was no member of
   if (live.range_bytes == 0 || attempt.taking == Taking::on_use) return {};
   GRAPNEL_TRY(os::reserve_shared_file(files_.memory, live.range_offset + attempt.plan.offset_of[me],
                                       attempt.plan.bytes_of[me]));
@@ -165,8 +167,7 @@ Status SegmentTable::take_memory(Attempt& attempt) {
   const bool native =
       transport_ != nullptr && (transport_->capabilities().native_put || transport_->capabilities().native_get);
   if (!launch_.leads_node() || !native) return {};
-  auto* begin = reinterpret_cast<std::byte*>(pool_base_ + live.range_offset);
-  auto registered = transport_->register_memory({begin, live.range_bytes});
+  auto registered = transport_->register_memory(live.range(pool_base_));
   if (!registered) return registered.status();
   live.registered = *std::move(registered);
   return {};

@@ -10,6 +10,7 @@
 #include "base/check.hpp"
 #include "exchange/agreement.hpp"
 #include "segment/internal/live.hpp"
+#include "transport/pages.hpp"
 
 namespace grapnel::segment {
 
@@ -74,6 +75,7 @@ Status SegmentTable::free(const launch::Group& group, void* address) {
   live_.erase(found);
   if (void* mine = live->parts[group.my_index].address) by_my_address_.erase(mine);
   forget(*live);
+  transport::forget_pages(live->range(pool_base_));  // each member may have sent from them, or received into them
   Status given_back = give_back(*live);
   GRAPNEL_TRY(exchange::meet(exchange_, group));
   return given_back;

@@ -16,6 +16,11 @@ struct SegmentTable::Live {
     Bytes key;  ///< what RemoteRegion::key shows
   };
 
+  /// The node's range, as this rank has it mapped.
+  ByteSpan range(std::uintptr_t pool_base) const {
+    return {reinterpret_cast<std::byte*>(pool_base + range_offset), range_bytes};
+  }
+
   std::vector<Part> parts;       ///< by group index
   bool claimed = false;          ///< this rank took the node's range and gives it back
   std::size_t range_offset = 0;  ///< of the node's range in the pool

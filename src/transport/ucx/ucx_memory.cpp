@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/ucx/ucx_memory.hpp"
 
+#include <fmt/format.h>
+
 #include <iterator>
 
 #include "base/check.hpp"
+#include "os/limits.hpp"
 #include "transport/ucx/ucx_status.hpp"
 
 namespace grapnel::transport::ucx {
@@ -29,10 +32,16 @@ class UcxRegisteredMemory final : public RegisteredMemory {
   Bytes key_;
 };
 
+Status registration_failure(ucs_status_t status, std::size_t bytes) {
+  const std::string limit = os::pinning_limit_met(bytes);
+  if (limit.empty()) return to_local_status(status, fmt::format("register {} bytes", bytes));
+  return {Code::no_memory, fmt::format("{} bytes cannot be registered: {}", bytes, limit)};
+}
+
 Result<Bytes> pack_key(ucp_context_h context, ucp_mem_h memory) {
   void* packed = nullptr;
   std::size_t bytes = 0;
-  GRAPNEL_TRY(to_status(ucp_rkey_pack(context, memory, &packed, &bytes), "pack a remote key"));
+  GRAPNEL_TRY(to_local_status(ucp_rkey_pack(context, memory, &packed, &bytes), "pack a remote key"));
   const auto* first = static_cast<const std::byte*>(packed);
   Bytes key(first, first + bytes);
   ucp_rkey_buffer_release(packed);
@@ -56,7 +65,8 @@ Result<std::unique_ptr<RegisteredMemory>> register_ucx_memory(std::shared_ptr<co
   params.address = memory.data();
   params.length = memory.size();
   ucp_mem_h handle = nullptr;
-  GRAPNEL_TRY(to_status(ucp_mem_map(context->handle(), &params, &handle), "register memory"));
+  const ucs_status_t mapped = ucp_mem_map(context->handle(), &params, &handle);
+  if (mapped != UCS_OK) return registration_failure(mapped, memory.size());
   Result<Bytes> key = pack_key(context->handle(), handle);
   if (!key.ok()) {
     ucp_mem_unmap(context->handle(), handle);

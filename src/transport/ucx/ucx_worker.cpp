@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/ucx/ucx_worker.hpp"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/epoll.h>
 
@@ -12,12 +13,21 @@
 #include "base/log.hpp"
 #include "base/units.hpp"
 #include "os/clock.hpp"
+#include "os/limits.hpp"
 #include "transport/ucx/ucx_status.hpp"
 
 namespace grapnel::transport::ucx {
 namespace {
 
 constexpr std::uint64_t kDrainLimit_ns = 200 * base::kMillisecond_ns;
+constexpr std::size_t kPinnedByWorker = 16 * base::kMiB;  // buffers that an adapter receives into
+
+Status creation_failure(ucs_status_t status, bool pins) {
+  Status failure = to_local_status(status, "create a worker");
+  const std::string limit = pins ? os::pinning_limit_met(kPinnedByWorker) : "";
+  if (limit.empty()) return failure;
+  return {Code::unavailable, fmt::format("{} ({})", failure.message(), limit)};
+}
 
 void sleep_on(int descriptor, std::uint64_t timeout_ns) {
   pollfd event{.fd = descriptor, .events = POLLIN, .revents = 0};
@@ -44,7 +54,8 @@ Status UcxWorker::open() {
   if (context_->settings().native == NativeWay::adapter) params.events |= UCP_WAKEUP_RMA;
   // Requests of a peer that died may stay with UCX until the worker ends: no leak that anyone could mend.
   params.flags = UCP_WORKER_FLAG_IGNORE_REQUEST_LEAK;
-  GRAPNEL_TRY(to_local_status(ucp_worker_create(context_->handle(), &params, &worker_), "create a worker"));
+  const ucs_status_t created = ucp_worker_create(context_->handle(), &params, &worker_);
+  if (created != UCS_OK) return creation_failure(created, context_->settings().native == NativeWay::adapter);
   GRAPNEL_TRY(to_local_status(ucp_worker_get_efd(worker_, &event_fd_), "make a worker's event descriptor"));
   GRAPNEL_TRY(install_handlers());
   return read_address();
