@@ -6,12 +6,27 @@
 #include "transport/ucx/ucx_capabilities.hpp"
 
 namespace grapnel::runtime {
+namespace {
+
+std::string to_text(const transport::NativeAtomics& atomics) {
+  std::string text;
+  const auto add = [&](bool has, const char* name) {
+    if (has) text += (text.empty() ? "" : ", ") + std::string(name);
+  };
+  add(atomics.fetch_add, "fetch-add");
+  add(atomics.compare_swap, "compare-swap");
+  add(atomics.swap, "swap");
+  return text.empty() ? "no" : text;
+}
+
+}  // namespace
 
 Result<std::vector<TransportFound>> transports_found() {
   GRAPNEL_ASSIGN_OR_RETURN(const auto rows, transport::describe_transports());
   std::vector<TransportFound> found;
   for (const transport::TransportRow& row : rows) {
-    found.push_back({row.name, row.device, row.native_put, row.native_get, row.detects_dead_peers, row.how});
+    found.push_back({row.name, row.device, row.native_put, row.native_get, row.detects_dead_peers, row.how,
+                     to_text(transport::atomics_of(row))});
   }
   return found;
 }

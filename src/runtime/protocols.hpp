@@ -16,6 +16,7 @@ struct TransportFound {
   std::string name, device;
   bool native_put = false, native_get = false, notices_deaths = false;
   std::string done_by;  ///< what carries out a put or get
+  std::string atomics;  ///< those that the device executes by itself: "fetch-add, compare-swap"; "no"
 };
 
 /// Milliseconds. Errors: system.

@@ -42,6 +42,9 @@ struct Claim {
   std::uint64_t region = 0;   // RemoteRegion::id
 };
 
+// Behind the parts of a segment in the network domain, so that its end can be odd.
+constexpr std::size_t kMarkBytes = 4096;
+
 struct Outcome {
   Status status;
   Bytes key;  // of the registered memory; only a node's leader has one
@@ -92,8 +95,11 @@ struct SegmentTable::Attempt {
   const NodeShare& my_share() const { return plan.shares[plan.share_of[group.my_index]]; }
 };
 
-Result<Allocation> SegmentTable::allocate(const launch::Group& group, std::size_t bytes, Taking taking) {
+Result<Allocation> SegmentTable::allocate(const launch::Group& group, std::size_t bytes, Taking taking,
+                                          AtomicDomain domain) {
+  if (domain == AtomicDomain::network) GRAPNEL_TRY(check_leaders(group));
   Attempt attempt{group, {group.key, next_number_[group.key]++}, taking};
+  attempt.live->domain = domain;
   GRAPNEL_TRY(agree_on_plan(attempt, bytes));
   Status status = agree_on_claims(attempt, claim_range(attempt));
   if (status.ok()) status = agree_on_outcomes(attempt, take_memory(attempt));
@@ -104,6 +110,20 @@ Result<Allocation> SegmentTable::allocate(const launch::Group& group, std::size_
     base::log_debug("a failed allocation keeps its addresses: {}", given_back.message());
   }
   return status;
+}
+
+// The same answer in all members. A node's leader has the adapter's connections.
+Status SegmentTable::check_leaders(const launch::Group& group) const {
+  if (transport_ == nullptr) return {};
+  for (const Rank member : group.members) {
+    const Rank leader = launch_.nodes().leader(launch_.nodes().node_of[index(member)]);
+    if (group.contains(leader)) continue;
+    return Status(Code::unavailable,
+                  fmt::format("memory in the network domain: rank {} leads the node of rank {} and is no member of the "
+                              "group; make a group with it",
+                              index(leader), index(member)));
+  }
+  return {};
 }
 
 Status SegmentTable::agree_on_plan(Attempt& attempt, std::size_t bytes) {
@@ -130,8 +150,9 @@ Status SegmentTable::claim_range(Attempt& attempt) {
   const NodeShare& share = attempt.my_share();
   Live& live = *attempt.live;
   live.range_bytes = share.bytes;
+  if (live.domain == AtomicDomain::network && share.bytes > 0) live.range_bytes += kMarkBytes;
   if (share.first != attempt.group.my_index || share.bytes == 0) return {};
-  GRAPNEL_ASSIGN_OR_RETURN(const auto offset, ranges_.allocate(share.bytes));
+  GRAPNEL_ASSIGN_OR_RETURN(const auto offset, ranges_.allocate(live.range_bytes));
   live.claimed = true;
   live.range_offset = offset;
   // A late write of a faulty program may have brought pages back that were given away.
@@ -161,13 +182,26 @@ Status SegmentTable::take_memory(Attempt& attempt) {
   GRAPNEL_TRY(os::reserve_shared_file(files_.memory, live.range_offset + attempt.plan.offset_of[me],
                                       attempt.plan.bytes_of[me]));
   if (!live.claimed) return {};
-  publish_range(live.range_offset, live.range_bytes);
-  // Remote ranks are connected to the leader's process, and a key is worth nothing on another's connections: without
-  // the leader in the group its node is reached by messages.
-  const bool native =
-      transport_ != nullptr && (transport_->capabilities().native_put || transport_->capabilities().native_get);
-  if (!launch_.leads_node() || !native) return {};
-  auto registered = transport_->register_memory(live.range(pool_base_));
+  const std::uintptr_t end = live.range_offset + live.range_bytes;
+  publish_range(live.range_offset, live.domain == AtomicDomain::network ? end - 1 : end);
+  return register_range(live);
+}
+
+// Remote ranks are connected to the leader's process, and a key is worth nothing on another's connections: without the
+// leader in the group its node is reached by messages.
+Status SegmentTable::register_range(Live& live) {
+  if (!launch_.leads_node() || transport_ == nullptr) return {};
+  const transport::Capabilities& fabric = transport_->capabilities();
+  const bool atomics = live.domain == AtomicDomain::network;
+  if (!atomics && !fabric.native_put && !fabric.native_get) return {};
+  if (atomics && !fabric.native_atomics.suffice()) {
+    return Status(Code::unavailable,
+                  fmt::format("memory in the network domain: {} has no native fetch-and-add and compare-and-swap; "
+                              "`grapnel info` lists the devices that do",
+                              fabric.name));
+  }
+  const auto access = atomics ? transport::Access::atomics : transport::Access::copies;
+  auto registered = transport_->register_memory(live.range(pool_base_), access);
   if (!registered) return registered.status();
   live.registered = *std::move(registered);
   return {};
@@ -192,8 +226,12 @@ Allocation SegmentTable::remember(Attempt& attempt) {
     const std::uintptr_t address = attempt.claims[share.first].address + plan.offset_of[i];
     live.parts.push_back(plan.bytes_of[i] == 0 ? Part{} : Part{reinterpret_cast<void*>(address), plan.bytes_of[i]});
   }
+  // In the network domain a rank reaches the words of its own node as those of others.
+  const auto is_found = [&](const NodeShare& share) {
+    return share.bytes > 0 && (share.node != launch_.node() || live.domain == AtomicDomain::network);
+  };
   for (const NodeShare& share : plan.shares) {
-    if (share.node == launch_.node() || share.bytes == 0) continue;
+    if (!is_found(share)) continue;
     live.remote.push_back(
         {share.node, attempt.claims[share.first].address, std::move(attempt.outcomes[share.first].key)});
   }
@@ -201,10 +239,11 @@ Allocation SegmentTable::remember(Attempt& attempt) {
     const base::ExclusiveLock lock(remote_mutex_);
     std::size_t next = 0;
     for (const NodeShare& share : plan.shares) {
-      if (share.node == launch_.node() || share.bytes == 0) continue;
+      if (!is_found(share)) continue;
       const Live::Remote& remote = live.remote[next++];
       const Claim& claim = attempt.claims[share.first];
-      remote_[index(share.node)][remote.begin] = {remote.begin, remote.begin + share.bytes, remote.key, claim.region};
+      remote_[index(share.node)][remote.begin] = {remote.begin, remote.begin + share.bytes, remote.key, claim.region,
+                                                  live.domain};
     }
   }
   Allocation allocation{live.parts};

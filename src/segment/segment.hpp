@@ -6,7 +6,8 @@
 // mapping, and all ranks of the node and its server reach it, also those that are no members.
 //
 // Invariants:
-//  1. A granule of the pool belongs to at most one segment; `end_of_granule_` holds its segment's end, or 0.
+//  1. A granule of the pool belongs to at most one segment; `end_of_granule_` holds its segment's end, or 0. The end of
+//     one in the network domain is odd: a page behind its parts belongs to it, less the last byte.
 //  2. What `contains` grants belongs to no other segment until the last `Pin` taken before is gone, and the last
 //     landing begun under one.
 //  3. A failed allocation leaves nothing behind on any rank, and every member gets the same answer.
@@ -29,6 +30,7 @@
 
 #include "base/mutex.hpp"
 #include "exchange/exchange.hpp"
+#include "grapnel/atomic_domain.hpp"
 #include "grapnel/status.hpp"
 #include "grapnel/types.hpp"
 #include "launch/group.hpp"
@@ -64,6 +66,7 @@ struct RemoteRegion {
   std::uintptr_t end = 0;
   ByteView key;  ///< what `transport::Worker::import_key` takes; empty where the transport has no native operations
   std::uint64_t id = 0;  ///< names this region for as long as the job lasts; never used again
+  AtomicDomain domain = AtomicDomain::processor;
 };
 
 /// Which addresses lie in live segments of this node, for as long as its table lives. A caller that asks at each
@@ -82,6 +85,17 @@ class Reach {
     const std::uintptr_t end = end_of_granule_[offset / os::kPoolGranuleBytes].load(std::memory_order_acquire);
     return offset < end && bytes <= end - offset;
   }
+
+  /// The same, and the processor may update it: the segment is not in the network domain. As cheap.
+  bool contains_for_updates(const void* address, std::size_t bytes) const {
+    const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(address) - pool_base_;
+    if (offset >= pool_bytes_) return false;
+    const std::uintptr_t end = end_of_granule_[offset / os::kPoolGranuleBytes].load(std::memory_order_acquire);
+    return offset < end && bytes <= end - offset && end % 2 == 0;  // pairs as in `contains`
+  }
+
+  /// Whether it lies in a live segment of this node that is in the network domain.
+  bool is_network(const void* address) const { return contains(address, 1) && !contains_for_updates(address, 1); }
 
   /// The end of the live segment that holds `address`; 0 where none does. For ranks that do not know it.
   std::uintptr_t end_of_segment(const void* address) const {
@@ -112,7 +126,10 @@ class SegmentTable {
   /// Collective over the group: `bytes` (may be 0, may differ) of zeroed memory for the caller. The memory is taken now
   /// or refused now: no_memory names what is available and what is in the way. Every member gets the same answer. Cost:
   /// three exchanges.
-  Result<Allocation> allocate(const launch::Group& group, std::size_t bytes, Taking taking = Taking::at_once);
+  /// In the network domain it is registered for native atomics: unavailable where the transport has none, or where the
+  /// rank that leads a member's node is no member.
+  Result<Allocation> allocate(const launch::Group& group, std::size_t bytes, Taking taking = Taking::at_once,
+                              AtomicDomain domain = AtomicDomain::processor);
   /// Of an allocation `on_use`: takes the memory of [address, address+bytes), granules of the pool, so that touching it
   /// cannot fail. Any rank and thread of the node; to take what is taken changes nothing. Errors: no_memory, with the
   /// figures.
@@ -146,7 +163,8 @@ class SegmentTable {
   }
 
   /// The segment of another node that holds [address, address+bytes) of that node, or null; also null for an allocation
-  /// of which this rank is no member. Stays valid until the allocation is freed. Any thread.
+  /// of which this rank is no member. Of this node only those in the network domain are found. Stays valid until the
+  /// allocation is freed. Any thread.
   const RemoteRegion* find_remote(NodeId node, std::uintptr_t address, std::size_t bytes) const;
 
   std::size_t live_allocations() const;
@@ -177,7 +195,10 @@ class SegmentTable {
   // free.cpp
   Result<LiveKey> agree_on_victim(const launch::Group& group, void* address);
 
-  void publish_range(std::size_t offset, std::size_t bytes);
+  /// `end`: what the range's granules hold.
+  void publish_range(std::size_t offset, std::size_t end);
+  Status register_range(Live& live);
+  Status check_leaders(const launch::Group& group) const;
   /// The node's part of an allocation is gone: for `contains`, its memory, its addresses. By the rank that claimed it.
   Status give_back(const Live& live);
   /// Undoes what this rank did for itself: registration, what `find_remote` knows.

@@ -96,8 +96,7 @@ std::pair<int, std::uint64_t> SegmentTable::place_in_file(const void* address) c
   return {files_.memory.number(), offset};
 }
 
-void SegmentTable::publish_range(std::size_t offset, std::size_t bytes) {
-  const std::uintptr_t end = offset + bytes;
+void SegmentTable::publish_range(std::size_t offset, std::size_t end) {
   for (std::size_t at = offset; at < end; at += os::kPoolGranuleBytes) {
     // Release: a thread that reads the entry in `contains` finds the memory zero.
     end_of_granule_[at / os::kPoolGranuleBytes].store(end, std::memory_order_release);

@@ -1,11 +1,11 @@
 // The contract between nodes: messages to a worker, replies along the way a message came, and, where hardware does
-// them, puts and gets that take no processor at the target.
+// them, puts, gets and atomics that take no processor at the target.
 //
 // A Transport (one per rank) makes Workers; a Worker is a mailbox with endpoints to other workers, used by one thread
 // at a time. Implementations: `ucx`, `local`, `sim`. One conformance suite (tests/transport) holds for all.
 //
 // Order: messages of one endpoint arrive in the order sent. Nothing is promised between endpoints, between messages
-// and native puts and gets, or among native puts and gets.
+// and native operations, or among native operations.
 //
 // Delivery: happens inside `progress` of the receiving worker, by MessageSink. A sink may send, reply, `receive` and
 // `decline` from there, but not call `progress`, `connect` or `sleep`.
@@ -14,6 +14,9 @@
 // payload stays with the sender until the receiver names the memory where it belongs, and moves there without a copy in
 // between. It needs both sides' `progress`. Messages behind the announcement do not wait for the payload. Whoever knows
 // that the receiver has room may have a payload of up to kMaxWholeBytes delivered whole instead.
+//
+// Native atomics: atomic against each other, of all workers of the job, and not against the processor's atomics or
+// messages: a word is updated by one of them only.
 //
 // Errors: a peer that is gone fails its endpoint: pending completions get the failure, the sink is called once.
 // SPDX-License-Identifier: Apache-2.0
@@ -87,6 +90,20 @@ struct Completion {
 /// `progress`.
 enum class Sent { done, pending };
 
+/// A read-modify-write of an aligned 64-bit word by the adapter of the target's node.
+struct Atomic {
+  enum class Kind { fetch_add, compare_swap, swap };
+  Kind kind{};
+  std::uint64_t operand = 0;   ///< what is added; the new value
+  std::uint64_t expected = 0;  ///< compare_swap: the word is changed only where it has this value
+};
+
+/// What a registration is for.
+enum class Access {
+  copies,   ///< native puts and gets
+  atomics,  ///< native atomics, too
+};
+
 /// Memory of this process that remote ranks may put to and get from natively.
 class RegisteredMemory {
  public:
@@ -137,6 +154,15 @@ class Worker {
                            Completion completion) = 0;
   virtual Result<std::unique_ptr<RemoteKey>> import_key(EndpointId endpoint, ByteView key) = 0;
 
+  /// Native atomics; only where `Capabilities` has them, else unavailable. An endpoint is opened for them once, before
+  /// keys with Access::atomics are imported: the peer's worker takes part in that, and in no atomic afterwards. At most
+  /// one may be pending per endpoint.
+  virtual Result<Sent> open_atomics(EndpointId to, Completion completion);
+  /// What the word held is at `old_value`, which belongs to the worker until then, at the completion. An atomic that
+  /// was accepted is executed without further calls of this process. May make progress while the adapter has no room.
+  virtual Result<Sent> atomic(EndpointId to, const Atomic& what, std::uint64_t* old_value,
+                              std::uintptr_t remote_address, const RemoteKey& key, Completion completion);
+
   /// Completes when everything sent on the endpoint, bulk payloads too, has left this process and its native puts are
   /// complete at the target. `done` at once when there is nothing to wait for. At most one may be pending per endpoint.
   virtual Result<Sent> flush(EndpointId endpoint, Completion completion) = 0;
@@ -162,12 +188,20 @@ class Worker {
   virtual std::size_t endpoint_count() const = 0;
 };
 
+/// Which atomics adapters execute.
+struct NativeAtomics {
+  bool fetch_add = false, compare_swap = false, swap = false;
+  /// What the network domain is made of; a swap can be had from compare_swap.
+  bool suffice() const { return fetch_add && compare_swap; }
+};
+
 /// What the transport does in hardware, between the nodes of this job.
 struct Capabilities {
   std::string name;  ///< "ucx (tcp)"
   bool native_put = false;
   bool native_get = false;
   bool detects_dead_peers = false;
+  NativeAtomics native_atomics{};
 };
 
 class Transport {
@@ -176,7 +210,17 @@ class Transport {
   virtual const Capabilities& capabilities() const = 0;
   /// `sink` outlives the worker. Errors: system.
   virtual Result<std::unique_ptr<Worker>> create_worker(MessageSink& sink) = 0;
-  virtual Result<std::unique_ptr<RegisteredMemory>> register_memory(ByteSpan memory) = 0;
+  /// Errors: unavailable where there is no such access; no_memory, system.
+  virtual Result<std::unique_ptr<RegisteredMemory>> register_memory(ByteSpan memory, Access access) = 0;
 };
+
+inline Result<Sent> Worker::open_atomics(EndpointId, Completion) {
+  return Status(Code::unavailable, "this transport has no native atomics");
+}
+
+inline Result<Sent> Worker::atomic(EndpointId, const Atomic&, std::uint64_t*, std::uintptr_t, const RemoteKey&,
+                                   Completion) {
+  return Status(Code::unavailable, "this transport has no native atomics");
+}
 
 }  // namespace grapnel::transport

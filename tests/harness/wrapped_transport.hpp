@@ -43,6 +43,14 @@ class PassingWorker : public transport::Worker {
   Result<std::unique_ptr<transport::RemoteKey>> import_key(transport::EndpointId endpoint, ByteView key) override {
     return worker_->import_key(endpoint, key);
   }
+  Result<transport::Sent> open_atomics(transport::EndpointId to, transport::Completion completion) override {
+    return worker_->open_atomics(to, completion);
+  }
+  Result<transport::Sent> atomic(transport::EndpointId to, const transport::Atomic& what, std::uint64_t* old_value,
+                                 std::uintptr_t remote, const transport::RemoteKey& key,
+                                 transport::Completion completion) override {
+    return worker_->atomic(to, what, old_value, remote, key, completion);
+  }
   Result<transport::Sent> flush(transport::EndpointId endpoint, transport::Completion completion) override {
     return worker_->flush(endpoint, completion);
   }
@@ -71,8 +79,9 @@ class WrappedTransport final : public transport::Transport {
     if (!worker) return worker.status();
     return wrap_(std::move(*worker));
   }
-  Result<std::unique_ptr<transport::RegisteredMemory>> register_memory(ByteSpan memory) override {
-    return transport_.register_memory(memory);
+  Result<std::unique_ptr<transport::RegisteredMemory>> register_memory(ByteSpan memory,
+                                                                       transport::Access access) override {
+    return transport_.register_memory(memory, access);
   }
 
  private:

@@ -347,7 +347,7 @@ class FakeTransport final : public transport::Transport {
   Result<std::unique_ptr<transport::Worker>> create_worker(transport::MessageSink&) override {
     return Status(Code::unavailable, "fake");
   }
-  Result<std::unique_ptr<transport::RegisteredMemory>> register_memory(ByteSpan memory) override {
+  Result<std::unique_ptr<transport::RegisteredMemory>> register_memory(ByteSpan memory, transport::Access) override {
     if (refuse) return Status(Code::system, "the card is full");
     return std::unique_ptr<transport::RegisteredMemory>(std::make_unique<Memory>(memory, alive));
   }

@@ -338,7 +338,8 @@ TEST(Network, AKilledRankFailsItsEndpoints) {
 void put_and_get(RankWorld& me) {
   Peer peer(me);
   alignas(64) std::array<std::uint64_t, 64> memory{};
-  const auto registered = *me.transport.register_memory(std::as_writable_bytes(std::span(memory)));
+  const auto registered =
+      *me.transport.register_memory(std::as_writable_bytes(std::span(memory)), transport::Access::copies);
   EXPECT_TRUE(me.launch.publish("key", registered->key()).ok());
   const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
   EXPECT_TRUE(me.launch.publish("address", base::bytes_of(address)).ok());
@@ -384,7 +385,8 @@ int puts_overtaken(bool flush_between, std::uint64_t seed) {
   const auto outcome = run_world(options, [&](RankWorld& me) {
     Peer peer(me);
     alignas(8) std::uint64_t word = 0;
-    const auto registered = *me.transport.register_memory(std::as_writable_bytes(std::span(&word, 1)));
+    const auto registered =
+        *me.transport.register_memory(std::as_writable_bytes(std::span(&word, 1)), transport::Access::copies);
     EXPECT_TRUE(me.launch.publish("key", registered->key()).ok());
     EXPECT_TRUE(me.launch.publish("address", base::bytes_of(reinterpret_cast<std::uintptr_t>(&word))).ok());
     EXPECT_TRUE(me.launch.fence().ok());

@@ -112,7 +112,8 @@ sim::WorldOptions misbehaving(std::uint64_t seed, bool native) {
                      .pending_probability = 0.3,
                      .in_flight_bytes = 300'000,
                      .native_put = native,
-                     .native_get = native};
+                     .native_get = native,
+                     .native_atomics = native};
   return options.seed(seed);
 }
 

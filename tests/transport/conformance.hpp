@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "transport/conformance_atomics.hpp"
 #include "transport/conformance_bulk.hpp"
 #include "transport/conformance_ends.hpp"
 #include "transport/conformance_messages.hpp"

@@ -109,7 +109,7 @@ TEST_P(TransportConformance, NativePutAndGetNeedNobodyAtTheTarget) {
     EXPECT_EQ(capabilities.native_put, capabilities.native_get);
     Bytes memory(2 * kSizes.back(), std::byte{0});
     member.meet();
-    auto registered = peer.transport().register_memory(memory);
+    auto registered = peer.transport().register_memory(memory, transport::Access::copies);
     if (!capabilities.native_put) {
       EXPECT_TRUE(registered.ok() || registered.status().code() == Code::unavailable);
       return;

@@ -13,14 +13,14 @@ const char* yes(bool value) { return value ? "yes" : "no"; }
 std::vector<Section> transport_sections(const base::Config& config) {
   std::vector<Section> sections;
   Section found{"transports found (ucx)",
-                {{"transport", "device", "native put", "native get", "notices deaths", "done by"}}};
+                {{"transport", "device", "native put", "native get", "native atomics", "notices deaths", "done by"}}};
   if (const auto transports = runtime::transports_found()) {
     for (const runtime::TransportFound& row : *transports) {
-      found.rows.push_back(
-          {row.name, row.device, yes(row.native_put), yes(row.native_get), yes(row.notices_deaths), row.done_by});
+      found.rows.push_back({row.name, row.device, yes(row.native_put), yes(row.native_get), row.atomics,
+                            yes(row.notices_deaths), row.done_by});
     }
   } else {
-    found.rows.push_back({"none", transports.status().to_string(), "", "", "", ""});
+    found.rows.push_back({"none", transports.status().to_string(), "", "", "", "", ""});
   }
   sections.push_back(std::move(found));
   Section protocols{"protocols between virtual nodes here", {{"operation", "form", "rows from (bytes)", "way"}}};

@@ -22,6 +22,7 @@ struct SegmentTable::Live {
   }
 
   std::vector<Part> parts;       ///< by group index
+  AtomicDomain domain = AtomicDomain::processor;
   bool claimed = false;          ///< this rank took the node's range and gives it back
   std::size_t range_offset = 0;  ///< of the node's range in the pool
   std::size_t range_bytes = 0;   ///< of the node's range; 0: the node has none

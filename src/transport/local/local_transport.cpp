@@ -32,7 +32,7 @@ class LocalTransport final : public Transport {
   Result<std::unique_ptr<Worker>> create_worker(MessageSink& sink) override {
     return LocalWorker::create(secret_, sink);
   }
-  Result<std::unique_ptr<RegisteredMemory>> register_memory(ByteSpan) override { return no_native(); }
+  Result<std::unique_ptr<RegisteredMemory>> register_memory(ByteSpan, Access) override { return no_native(); }
 
  private:
   const std::uint64_t secret_;

@@ -82,7 +82,7 @@ struct Connection {
   Line forward;                                  ///< from the side that connected
   Line backward;                                 ///< replies
   std::atomic<std::uint64_t> cut_at_ns{kNever};  ///< what would arrive later does not
-  std::atomic<std::uint64_t> puts{0}, put_bytes{0}, gets{0}, get_bytes{0};
+  std::atomic<std::uint64_t> puts{0}, put_bytes{0}, gets{0}, get_bytes{0}, atomics{0};
 };
 
 /// The receiving end of a worker.

@@ -19,8 +19,8 @@ template <typename Unit>
 bool copy_whole(std::byte* to, const std::byte* from, std::size_t bytes) {
   const auto either = reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from);
   if (bytes != sizeof(Unit) || either % sizeof(Unit) != 0) return false;
-  const Unit value = __atomic_load_n(reinterpret_cast<const Unit*>(from), __ATOMIC_RELAXED);
-  __atomic_store_n(reinterpret_cast<Unit*>(to), value, __ATOMIC_RELAXED);
+  const Unit value = __atomic_load_n(reinterpret_cast<const Unit*>(from), __ATOMIC_ACQUIRE);
+  __atomic_store_n(reinterpret_cast<Unit*>(to), value, __ATOMIC_RELEASE);
   return true;
 }
 
@@ -37,10 +37,9 @@ std::uint64_t hash_of(ByteView bytes) {
   return hash;
 }
 
-std::uint64_t NativeQueue::travel_ns() {
-  const NetworkOptions& options = network_.options();
-  std::uint64_t time_ns = options.delay_ns + (options.jitter_ns ? random_.between(0, options.jitter_ns) : 0);
-  if (random_.chance(options.reorder_probability)) time_ns += random_.between(0, options.reorder_ns);
+std::uint64_t native_travel_ns(const NetworkOptions& options, base::Random& random) {
+  std::uint64_t time_ns = options.delay_ns + (options.jitter_ns ? random.between(0, options.jitter_ns) : 0);
+  if (random.chance(options.reorder_probability)) time_ns += random.between(0, options.reorder_ns);
   return time_ns;
 }
 
@@ -68,7 +67,7 @@ Result<Sent> NativeQueue::start(NativeOperation operation, std::uint64_t now_ns)
   if (operation.is_put) {
     operation.source_hash = hash_of(operation.source);
   } else {
-    operation.due_ns = now_ns + network_.options().delay_ns + travel_ns();
+    operation.due_ns = now_ns + network_.options().delay_ns + native_travel_ns(network_.options(), random_);
     std::memset(operation.destination.data(), kPoison, operation.destination.size());
   }
   operations_.push_back(std::move(operation));
@@ -86,13 +85,13 @@ void NativeQueue::depart(NativeOperation& operation, std::uint64_t now_ns) {
   operation.source = {};
   operation.departed = true;
   const bool lazy = !operation.line->flush && random_.chance(network_.options().lazy_put_probability);
-  operation.due_ns = lazy ? kNever : now_ns + travel_ns();
+  operation.due_ns = lazy ? kNever : now_ns + native_travel_ns(network_.options(), random_);
 }
 
 void NativeQueue::hasten(const Line& line, std::uint64_t now_ns) {
   for (NativeOperation& operation : operations_) {
     if (operation.line == &line && operation.departed && operation.due_ns == kNever) {
-      operation.due_ns = now_ns + travel_ns();
+      operation.due_ns = now_ns + native_travel_ns(network_.options(), random_);
     }
   }
 }

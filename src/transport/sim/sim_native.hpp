@@ -19,6 +19,9 @@ namespace grapnel::transport::sim {
 /// Of the caller's bytes, to notice that a buffer was reused too early.
 std::uint64_t hash_of(ByteView bytes);
 
+/// One way of a native operation.
+std::uint64_t native_travel_ns(const NetworkOptions& options, base::Random& random);
+
 struct NativeOperation {
   Line* line = nullptr;
   bool is_put = false;
@@ -58,7 +61,6 @@ class NativeQueue {
   void depart(NativeOperation& operation, std::uint64_t now_ns);
   void land(NativeOperation operation, std::uint64_t now_ns);
   bool copy_part(const NativeOperation& operation, std::size_t begin, std::size_t end);
-  std::uint64_t travel_ns();
 
   SimNetwork& network_;
   os::Host& host_;

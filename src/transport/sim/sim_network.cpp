@@ -166,7 +166,8 @@ std::vector<Traffic> SimNetwork::traffic() const {
                           .puts = connection->puts.load(std::memory_order_relaxed),
                           .put_bytes = connection->put_bytes.load(std::memory_order_relaxed),
                           .gets = connection->gets.load(std::memory_order_relaxed),
-                          .get_bytes = connection->get_bytes.load(std::memory_order_relaxed)});
+                          .get_bytes = connection->get_bytes.load(std::memory_order_relaxed),
+                          .atomics = connection->atomics.load(std::memory_order_relaxed)});
   }
   return all;
 }

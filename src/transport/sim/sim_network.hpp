@@ -48,6 +48,7 @@ struct NetworkOptions {
 
   bool native_put = false;
   bool native_get = false;
+  bool native_atomics = false;        ///< fetch_add and compare_swap, and no swap
   double lazy_put_probability = 0.5;  ///< that a put does not land before a flush asks for it
   bool tear_native = true;            ///< operations of 16 bytes and more happen in two steps
 };
@@ -58,7 +59,18 @@ struct Traffic {
   EndpointId endpoint;                            ///< of `from`
   std::uint64_t messages = 0, message_bytes = 0;  ///< sent on the endpoint (header and payload)
   std::uint64_t replies = 0, reply_bytes = 0;     ///< along the way back
-  std::uint64_t puts = 0, put_bytes = 0, gets = 0, get_bytes = 0;
+  std::uint64_t puts = 0, put_bytes = 0, gets = 0, get_bytes = 0, atomics = 0;
+};
+
+/// An atomic on its way to the adapter of the target's node, or executed there.
+struct AdapterAtomic {
+  const Connection* connection = nullptr;
+  Atomic what;
+  std::uint64_t region = 0;
+  std::uintptr_t address = 0;
+  // Written by the thread that executes it; read by its worker when the answer is due, which is later.
+  bool executed = false;  ///< else the connection was cut before, or the memory is no longer registered
+  std::uint64_t old_value = 0;
 };
 
 class SimNetwork {
@@ -93,6 +105,11 @@ class SimNetwork {
   /// Changes with every cut, so that workers need not look at all their connections all the time.
   std::uint64_t cuts() const { return cuts_.load(std::memory_order_acquire); }
 
+  /// The adapters: what was posted is executed in the order of the times due, by the first thread of any rank whose
+  /// worker looks afterwards. So neither the target's tasks nor the origin's are needed for it.
+  void post(std::shared_ptr<AdapterAtomic> atomic, std::uint64_t due_ns);
+  void run_adapters(std::uint64_t now_ns);
+
   std::uint64_t add_region(ByteSpan memory);
   void remove_region(std::uint64_t id);
   /// Runs `copy(address)` while the region cannot go away; false when [address, +bytes) does not lie in it.
@@ -108,6 +125,7 @@ class SimNetwork {
   bool covers(std::uint64_t id, std::uintptr_t address, std::size_t bytes) const GRAPNEL_REQUIRES(regions_mutex_);
   template <typename When>
   void fail_where(os::Host& host, When when);
+  void execute(AdapterAtomic& atomic, std::uint64_t due_ns);
 
   const NetworkOptions options_;
   std::atomic<std::uint64_t> cuts_{0};
@@ -116,6 +134,8 @@ class SimNetwork {
       GRAPNEL_GUARDED_BY(mutex_);  ///< by id; they live as long as the network, so that
   std::deque<std::unique_ptr<Connection>> connections_
       GRAPNEL_GUARDED_BY(mutex_);  ///< no thread can reach into a freed one
+  base::Mutex adapters_mutex_;
+  std::multimap<std::uint64_t, std::shared_ptr<AdapterAtomic>> posted_ GRAPNEL_GUARDED_BY(adapters_mutex_);
   base::Mutex regions_mutex_;
   std::map<std::uint64_t, ByteSpan> regions_ GRAPNEL_GUARDED_BY(regions_mutex_);
   std::uint64_t next_region_ GRAPNEL_GUARDED_BY(regions_mutex_) = 1;

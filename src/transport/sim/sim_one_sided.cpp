@@ -1,5 +1,5 @@
-// One-sided operations of a simulated worker: registered memory, its keys, native put and get. NativeQueue carries them
-// out; here is what the contract says about what may be asked for.
+// One-sided operations of a simulated worker: registered memory, its keys, native put, get and atomics. NativeQueue and
+// AtomicQueue carry them out; here is what the contract says about what may be asked for.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -37,7 +37,10 @@ class SimRemoteKey final : public RemoteKey {
 
 }  // namespace
 
-Result<std::unique_ptr<RegisteredMemory>> SimTransport::register_memory(ByteSpan memory) {
+Result<std::unique_ptr<RegisteredMemory>> SimTransport::register_memory(ByteSpan memory, Access access) {
+  if (access == Access::atomics && !capabilities_.native_atomics.suffice()) {
+    return Status(Code::unavailable, "the simulated network was made without native atomics");
+  }
   return std::unique_ptr<RegisteredMemory>(std::make_unique<SimRegisteredMemory>(network_, memory));
 }
 
@@ -87,6 +90,27 @@ Result<Sent> SimWorker::get(EndpointId from, ByteSpan local, std::uintptr_t remo
   operation.region = sim_key.region();
   operation.completion = completion;
   return natives_.start(std::move(operation), now_ns);
+}
+
+Result<Sent> SimWorker::open_atomics(EndpointId to, Completion) {
+  const Use use(*this);
+  if (!options_.native_atomics) return Worker::open_atomics(to, {});
+  GRAPNEL_TRY(failure_of(line_of(to), host_.now_ns()));
+  return Sent::done;
+}
+
+Result<Sent> SimWorker::atomic(EndpointId to, const Atomic& what, std::uint64_t* old_value,
+                               std::uintptr_t remote_address, const RemoteKey& key, Completion completion) {
+  const Use use(*this);
+  const auto& sim_key = static_cast<const SimRemoteKey&>(key);
+  GRAPNEL_CHECK(options_.native_atomics && what.kind != Atomic::Kind::swap, "an atomic over a transport without it");
+  GRAPNEL_CHECK(sim_key.endpoint() == to, "a key used with another endpoint than the one it was imported for");
+  GRAPNEL_CHECK(remote_address % sizeof(std::uint64_t) == 0, "an atomic at {:#x}, which is not aligned",
+                remote_address);
+  const std::uint64_t now_ns = host_.now_ns();
+  Line& line = line_of(to);
+  GRAPNEL_TRY(failure_of(line, now_ns));
+  return atomics_.start(line, {line.connection, what, sim_key.region(), remote_address}, old_value, completion, now_ns);
 }
 
 }  // namespace grapnel::transport::sim

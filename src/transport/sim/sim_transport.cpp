@@ -21,7 +21,9 @@ SimTransport::SimTransport(SimNetwork& network, Rank rank, os::Host& host)
       capabilities_{.name = "sim",
                     .native_put = network.options().native_put,
                     .native_get = network.options().native_get,
-                    .detects_dead_peers = network.options().detects_dead_peers} {}
+                    .detects_dead_peers = network.options().detects_dead_peers,
+                    .native_atomics = {.fetch_add = network.options().native_atomics,
+                                       .compare_swap = network.options().native_atomics}} {}
 
 Result<std::unique_ptr<Worker>> SimTransport::create_worker(MessageSink& sink) {
   const std::uint64_t seed =
@@ -37,7 +39,8 @@ SimWorker::SimWorker(SimNetwork& network, os::Host& host, MessageSink& sink, Ran
       options_(network.options()),
       random_(base::Random(~seed).next()),  // mixed, so that it does not repeat the scheduler's sequence
       inbox_(*network.add_mailbox(rank)),
-      natives_(network, host, random_) {}
+      natives_(network, host, random_),
+      atomics_(network, random_) {}
 
 SimWorker::~SimWorker() {
   network_.close_mailbox(inbox_, host_);
@@ -117,6 +120,7 @@ void SimWorker::fail_line(Line& line, const Status& why) {
   fail_bulk(line, why);
   if (auto flush = std::exchange(line.flush, std::nullopt)) notify(flush->completion, why);
   natives_.fail(line, why);
+  atomics_.fail(line, why);
   if (!line.endpoint) return;
   const bool before = std::exchange(in_callback_, true);
   sink_.on_endpoint_failure(*line.endpoint, why);
@@ -158,11 +162,13 @@ bool SimWorker::deliver(std::uint64_t now_ns) {
 bool SimWorker::progress() {
   const Use use(*this, false);
   const std::uint64_t now_ns = host_.now_ns();
+  network_.run_adapters(now_ns);
   if (is_deaf(now_ns)) return false;
   bool any = tell_failures(now_ns);
   for (std::size_t i = 0; i < lines_.size(); ++i) any |= move_backlog(*lines_[i], now_ns);
   in_callback_ = true;  // completions of native operations
   any |= natives_.progress(now_ns);
+  any |= atomics_.progress(now_ns);
   in_callback_ = false;
   for (std::size_t i = 0; i < lines_.size(); ++i) any |= finish_flush(*lines_[i], now_ns);
   any |= deliver(now_ns);
@@ -173,7 +179,8 @@ bool SimWorker::progress() {
 // ---- sleep
 
 std::uint64_t SimWorker::next_due_ns(std::uint64_t now_ns, std::uint64_t next_arrival_ns) const {
-  std::uint64_t due_ns = std::min({next_arrival_ns, natives_.next_due_ns(now_ns), next_cut_ns_});
+  std::uint64_t due_ns =
+      std::min({next_arrival_ns, natives_.next_due_ns(now_ns), atomics_.next_due_ns(), next_cut_ns_});
   if (network_.cuts() != cuts_seen_ || !landed_.empty()) due_ns = now_ns;
   for (const Line* line : lines_) {
     if (!line->backlog.empty()) {

@@ -12,6 +12,7 @@
 
 #include "base/random.hpp"
 #include "os/host.hpp"
+#include "transport/sim/sim_atomics.hpp"
 #include "transport/sim/sim_native.hpp"
 #include "transport/sim/sim_network.hpp"
 #include "transport/transport.hpp"
@@ -24,7 +25,7 @@ class SimTransport final : public Transport {
 
   const Capabilities& capabilities() const override { return capabilities_; }
   Result<std::unique_ptr<Worker>> create_worker(MessageSink& sink) override;
-  Result<std::unique_ptr<RegisteredMemory>> register_memory(ByteSpan memory) override;
+  Result<std::unique_ptr<RegisteredMemory>> register_memory(ByteSpan memory, Access access) override;
 
  private:
   SimNetwork& network_;
@@ -51,6 +52,9 @@ class SimWorker final : public Worker {
   Result<Sent> get(EndpointId from, ByteSpan local, std::uintptr_t remote_address, const RemoteKey& key,
                    Completion completion) override;
   Result<std::unique_ptr<RemoteKey>> import_key(EndpointId endpoint, ByteView key) override;
+  Result<Sent> open_atomics(EndpointId to, Completion completion) override;
+  Result<Sent> atomic(EndpointId to, const Atomic& what, std::uint64_t* old_value, std::uintptr_t remote_address,
+                      const RemoteKey& key, Completion completion) override;
   Result<Sent> flush(EndpointId endpoint, Completion completion) override;
   bool progress() override;
   void sleep(std::uint64_t timeout_ns) override;
@@ -123,6 +127,7 @@ class SimWorker final : public Worker {
   base::Random random_;
   Mailbox& inbox_;
   NativeQueue natives_;
+  AtomicQueue atomics_;
   std::vector<Line*> endpoints_;                                ///< by EndpointId
   std::vector<Line*> lines_;                                    ///< endpoints, and the ways back that were used
   std::uint64_t sequence_ = 0;                                  ///< of sends and puts

@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 
+#include "transport/ucx/ucx_adapter.hpp"
 #include "transport/ucx/ucx_status.hpp"
 
 namespace grapnel::transport {
@@ -119,6 +120,12 @@ Result<std::vector<TransportRow>> describe_transports() {
   for (unsigned i = 0; i < count; ++i) add_rows_of_component(components[i], rows);
   uct_release_component_list(components);
   return rows;
+}
+
+NativeAtomics atomics_of(const TransportRow& row) {
+  const ucx::TransportFact* const fact = ucx::find_fact(row.name);
+  if (fact == nullptr || fact->native != ucx::NativeWay::adapter) return {};
+  return ucx::atomics_of(row.name, row.device);
 }
 
 }  // namespace grapnel::transport

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "grapnel/status.hpp"
+#include "transport/transport.hpp"
 
 namespace grapnel::transport {
 
@@ -28,6 +29,9 @@ struct TransportRow {
 
 /// What UCX finds on this machine, in UCX's order. Opens and closes every memory domain: milliseconds. Errors: system.
 Result<std::vector<TransportRow>> describe_transports();
+
+/// Which atomics an adapter's row executes; none of others. Opens and closes an interface: milliseconds.
+NativeAtomics atomics_of(const TransportRow& row);
 
 namespace ucx {
 

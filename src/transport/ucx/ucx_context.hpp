@@ -10,13 +10,16 @@
 #include <atomic>
 #include <memory>
 
+#include "transport/ucx/ucx_adapter.hpp"
 #include "transport/ucx/ucx_settings.hpp"
 
 namespace grapnel::transport::ucx {
 
 class Context {
  public:
-  static Result<std::shared_ptr<const Context>> create(UcxSettings settings);
+  /// `atomic_device` may be null: no native atomics.
+  static Result<std::shared_ptr<const Context>> create(UcxSettings settings,
+                                                       std::shared_ptr<const AtomicDevice> atomic_device = nullptr);
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
   ~Context() {
@@ -25,15 +28,18 @@ class Context {
 
   ucp_context_h handle() const { return handle_; }
   const UcxSettings& settings() const { return settings_; }
+  const std::shared_ptr<const AtomicDevice>& atomic_device() const { return atomic_device_; }
   /// A worker was destroyed before UCX had ended its bulk transfers. Their requests keep memory registered, over which
   /// ucp_cleanup aborts from UCX 1.17 on ("region->refcount == 0"); so it is not called. Any thread.
   void keep_lost_transfers() const { has_lost_transfers_.store(true, std::memory_order_relaxed); }
 
  private:
-  Context(ucp_context_h handle, UcxSettings settings) : handle_(handle), settings_(std::move(settings)) {}
+  Context(ucp_context_h handle, UcxSettings settings, std::shared_ptr<const AtomicDevice> atomic_device)
+      : handle_(handle), settings_(std::move(settings)), atomic_device_(std::move(atomic_device)) {}
 
   ucp_context_h handle_;
   UcxSettings settings_;
+  std::shared_ptr<const AtomicDevice> atomic_device_;
   /// Relaxed: the count of the shared pointer orders it before the destructor.
   mutable std::atomic<bool> has_lost_transfers_{false};
 };

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "base/check.hpp"
+#include "base/codec.hpp"
 #include "os/limits.hpp"
 #include "transport/ucx/ucx_status.hpp"
 
@@ -17,8 +18,9 @@ constexpr std::byte kProcessCopyKey[] = {std::byte{'c'}};
 
 class UcxRegisteredMemory final : public RegisteredMemory {
  public:
-  UcxRegisteredMemory(std::shared_ptr<const Context> context, ucp_mem_h handle, Bytes key)
-      : context_(std::move(context)), handle_(handle), key_(std::move(key)) {}
+  UcxRegisteredMemory(std::shared_ptr<const Context> context, ucp_mem_h handle, std::unique_ptr<AtomicMemory> atomics,
+                      Bytes key)
+      : context_(std::move(context)), handle_(handle), atomics_(std::move(atomics)), key_(std::move(key)) {}
   UcxRegisteredMemory(const UcxRegisteredMemory&) = delete;
   UcxRegisteredMemory& operator=(const UcxRegisteredMemory&) = delete;
   ~UcxRegisteredMemory() override {
@@ -29,6 +31,7 @@ class UcxRegisteredMemory final : public RegisteredMemory {
  private:
   std::shared_ptr<const Context> context_;
   ucp_mem_h handle_;
+  std::unique_ptr<AtomicMemory> atomics_;
   Bytes key_;
 };
 
@@ -50,15 +53,24 @@ Result<Bytes> pack_key(ucp_context_h context, ucp_mem_h memory) {
 
 }  // namespace
 
-Result<std::unique_ptr<RegisteredMemory>> register_ucx_memory(std::shared_ptr<const Context> context, ByteSpan memory) {
+Result<std::unique_ptr<RegisteredMemory>> register_ucx_memory(std::shared_ptr<const Context> context, ByteSpan memory,
+                                                              Access access) {
+  if (access == Access::atomics && context->atomic_device() == nullptr) {
+    return Status{Code::unavailable,
+                  "the UCX transports " + context->settings().transports + " have no native atomics"};
+  }
   switch (context->settings().native) {
     case NativeWay::none:
       return Status{Code::unavailable, "the UCX transports " + context->settings().transports +
                                            " have no native put and get; send messages instead"};
     case NativeWay::process_copy:
       return std::unique_ptr<RegisteredMemory>(std::make_unique<UcxRegisteredMemory>(
-          std::move(context), nullptr, Bytes(std::begin(kProcessCopyKey), std::end(kProcessCopyKey))));
+          std::move(context), nullptr, nullptr, Bytes(std::begin(kProcessCopyKey), std::end(kProcessCopyKey))));
     case NativeWay::adapter: break;
+  }
+  std::unique_ptr<AtomicMemory> atomics;
+  if (access == Access::atomics) {
+    GRAPNEL_ASSIGN_OR_RETURN(atomics, AtomicMemory::create(context->atomic_device(), memory));
   }
   ucp_mem_map_params_t params{};
   params.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH;
@@ -72,8 +84,26 @@ Result<std::unique_ptr<RegisteredMemory>> register_ucx_memory(std::shared_ptr<co
     ucp_mem_unmap(context->handle(), handle);
     return key.status();
   }
+  base::Encoder both;
+  both.put_string(*key).put_string(atomics != nullptr ? atomics->key() : Bytes());
   return std::unique_ptr<RegisteredMemory>(
-      std::make_unique<UcxRegisteredMemory>(std::move(context), handle, std::move(*key)));
+      std::make_unique<UcxRegisteredMemory>(std::move(context), handle, std::move(atomics), both.take()));
+}
+
+std::optional<AdapterKey> read_adapter_key(ByteView key) {
+  base::Decoder decoder(key);
+  const auto copies = decoder.get_string();
+  const auto atomics = decoder.get_string();
+  if (!copies || !atomics) return std::nullopt;
+  return AdapterKey{*copies, *atomics};
+}
+
+Status UcxRemoteKey::take_atomics(uct_component_h component, ByteView key) {
+  uct_rkey_bundle_t unpacked{};
+  GRAPNEL_TRY(to_local_status(uct_rkey_unpack(component, key.data(), &unpacked), "import a key for atomics"));
+  component_ = component;
+  atomics_ = unpacked;
+  return {};
 }
 
 }  // namespace grapnel::transport::ucx

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <ucp/api/ucp_def.h>
+#include <uct/api/uct_def.h>
 
 #include <optional>
 #include <vector>
@@ -34,7 +35,11 @@ struct Path {
   bool marker_left = false;               ///< of the flush under way: it waits for bulk payloads only
   std::uint64_t flushed_bulk_number = 0;  ///< of the flush under way: the last bulk message that it covers
   std::uint64_t last_bulk_number = 0;
-  std::vector<std::uint64_t> bulk_under_way;   ///< numbers, ascending
+  std::vector<std::uint64_t> bulk_under_way;  ///< numbers, ascending
+  uct_ep_h atomic_endpoint = nullptr;         ///< of the worker's AtomicInterface, once the path is opened for atomics
+  enum class Atomics { closed, opening, open };
+  Atomics atomics = Atomics::closed;
+  Completion atomics_opened;                   ///< while opening
   std::vector<Completion> flush_waiters;       ///< for the flush under way
   std::vector<Completion> next_flush_waiters;  ///< asked after it had started: it does not cover them
 };

@@ -135,10 +135,13 @@ Result<std::unique_ptr<RemoteKey>> UcxWorker::import_key(EndpointId endpoint, By
   Path& target = path(endpoint);
   if (!target.failure.ok()) return target.failure;
   ucp_rkey_h handle = nullptr;
+  std::optional<AdapterKey> parts;
   switch (context_->settings().native) {
     case NativeWay::none: return Status{Code::unavailable, "this transport has no native put and get"};
     case NativeWay::adapter:
-      GRAPNEL_TRY(to_status(ucp_ep_rkey_unpack(target.endpoint, key.data(), &handle), "import a remote key"));
+      parts = read_adapter_key(key);
+      if (!parts) return Status{Code::invalid_argument, "a remote key that is none of an adapter's"};
+      GRAPNEL_TRY(to_status(ucp_ep_rkey_unpack(target.endpoint, parts->copies.data(), &handle), "import a remote key"));
       break;
     case NativeWay::process_copy:
       if (target.process.pid == 0 || target.process.pid_namespace != os::my_process_name().pid_namespace) {
@@ -146,7 +149,11 @@ Result<std::unique_ptr<RemoteKey>> UcxWorker::import_key(EndpointId endpoint, By
       }
       break;
   }
-  return std::unique_ptr<RemoteKey>(std::make_unique<UcxRemoteKey>(handle));
+  auto imported = std::make_unique<UcxRemoteKey>(handle);
+  if (parts && !parts->atomics.empty() && context_->atomic_device() != nullptr) {
+    GRAPNEL_TRY(imported->take_atomics(context_->atomic_device()->component(), parts->atomics));
+  }
+  return std::unique_ptr<RemoteKey>(std::move(imported));
 }
 
 Result<Sent> UcxWorker::flush(EndpointId endpoint, Completion completion) {
@@ -253,15 +260,17 @@ void UcxWorker::finish(Operation& operation) {
 }
 
 bool UcxWorker::tell_what_ended() {
-  if (ended_.empty() && failed_.empty() && landed_.empty()) return false;
+  if (ended_.empty() && failed_.empty() && landed_.empty() && !has_ended_atomics()) return false;
   // Taken out first: a completion may send, and a send may fail its endpoint. Swapped, so that no memory is allocated.
   telling_.swap(ended_);
   for (Operation* operation : telling_) finish(*operation);
   telling_.clear();
   if (!landed_.empty()) tell_what_landed();
+  if (has_ended_atomics()) tell_what_atomics_ended();
   const auto failed = std::exchange(failed_, {});
   for (Path* path : failed) {
     if (path->last_bulk_number > 0 || !arrivals_.empty()) abandon_bulk(*path);
+    abandon_atomics(*path, path->failure);
     if (path->id && !closing_) sink_.on_endpoint_failure(*path->id, path->failure);
   }
   return true;

@@ -122,6 +122,18 @@ void choose_devices(UcxSettings& settings, const std::vector<TransportRow>& rows
   settings.over = fmt::format(" (over {}; set UCX_NET_DEVICES to choose other interfaces)", list);
 }
 
+bool is_chosen_device(std::string_view device) {
+  const char* const chosen = std::getenv("UCX_NET_DEVICES");
+  if (chosen == nullptr) return true;
+  std::string_view list = chosen;
+  while (!list.empty()) {
+    const std::string_view one = list.substr(0, list.find(','));
+    if (one == device || one == "all") return true;
+    list.remove_prefix(std::min(list.size(), one.size() + 1));
+  }
+  return false;
+}
+
 Status with_devices(const Status& failure, const std::vector<TransportRow>& rows) {
   const char* const chosen = std::getenv("UCX_NET_DEVICES");
   if (chosen == nullptr) return failure;

@@ -8,6 +8,7 @@
 #include <ucp/api/ucp.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -42,6 +43,9 @@ void choose_devices(UcxSettings& settings, const std::vector<TransportRow>& rows
 /// Of a start without a usable transport: the same failure, and, where the user chose devices (UCX_NET_DEVICES), those
 /// that are here.
 Status with_devices(const Status& failure, const std::vector<TransportRow>& rows);
+
+/// Whether UCX_NET_DEVICES, where the user sets it, names the device.
+bool is_chosen_device(std::string_view device);
 
 /// A UCX configuration with the changes made; release it with ucp_config_release. Errors: system.
 Result<ucp_config_t*> make_ucx_config(const UcxSettings& settings);

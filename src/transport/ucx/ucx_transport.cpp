@@ -17,7 +17,8 @@ namespace ucx {
 // UCX aborts the process where its first ones, or its own thread, are refused.
 constexpr std::size_t kDescriptorsToStart = 8;
 
-Result<std::shared_ptr<const Context>> Context::create(UcxSettings settings) {
+Result<std::shared_ptr<const Context>> Context::create(UcxSettings settings,
+                                                       std::shared_ptr<const AtomicDevice> atomic_device) {
   Result<ucp_config_t*> config = make_ucx_config(settings);
   if (!config.ok()) return config.status();
   ucp_params_t params{};
@@ -35,7 +36,7 @@ Result<std::shared_ptr<const Context>> Context::create(UcxSettings settings) {
                                                   "lists those of this machine",
                                                   settings.transports, ucs_status_string(status)))};
   }
-  return std::shared_ptr<const Context>(new Context(handle, std::move(settings)));
+  return std::shared_ptr<const Context>(new Context(handle, std::move(settings), std::move(atomic_device)));
 }
 
 namespace {
@@ -46,11 +47,12 @@ namespace {
 
 class UcxTransport final : public Transport {
  public:
-  explicit UcxTransport(std::shared_ptr<const Context> context) : context_(std::move(context)) {
+  UcxTransport(std::shared_ptr<const Context> context, const NativeAtomics& atomics) : context_(std::move(context)) {
     const UcxSettings& settings = context_->settings();
     capabilities_.name = fmt::format("ucx ({})", settings.transports);
     capabilities_.native_put = capabilities_.native_get = settings.native != NativeWay::none;
     capabilities_.detects_dead_peers = settings.detects_dead_peers;
+    capabilities_.native_atomics = atomics;
   }
 
   const Capabilities& capabilities() const override { return capabilities_; }
@@ -59,14 +61,31 @@ class UcxTransport final : public Transport {
     return UcxWorker::create(context_, sink);
   }
 
-  Result<std::unique_ptr<RegisteredMemory>> register_memory(ByteSpan memory) override {
-    return register_ucx_memory(context_, memory);
+  Result<std::unique_ptr<RegisteredMemory>> register_memory(ByteSpan memory, Access access) override {
+    return register_ucx_memory(context_, memory, access);
   }
 
  private:
   std::shared_ptr<const Context> context_;
   Capabilities capabilities_;
 };
+
+// The first device that the settings choose and whose atomics suffice; else none.
+std::shared_ptr<const AtomicDevice> choose_atomic_device(const UcxSettings& settings,
+                                                         const std::vector<TransportRow>& rows,
+                                                         NativeAtomics& atomics) {
+  if (settings.native != NativeWay::adapter) return nullptr;
+  for (const TransportRow& row : rows) {
+    const TransportFact* const fact = find_fact(row.name);
+    if (fact == nullptr || fact->native != NativeWay::adapter || !selects(settings.transports, *fact)) continue;
+    if (!is_chosen_device(row.device)) continue;
+    atomics = atomics_of(row.name, row.device);
+    if (!atomics.suffice()) continue;
+    if (auto device = AtomicDevice::open(row.name, row.device)) return *std::move(device);
+  }
+  atomics = {};
+  return nullptr;
+}
 
 }  // namespace
 }  // namespace ucx
@@ -80,10 +99,12 @@ Result<std::unique_ptr<Transport>> make_ucx_transport(const base::Config& config
   ucx::UcxSettings settings = ucx::choose_settings(config, nodes, *rows);
   if (!nodes.one_machine()) ucx::choose_devices(settings, *rows, interfaces);
   settings.secret = secret;
-  auto context = ucx::Context::create(std::move(settings));
+  NativeAtomics atomics;
+  auto device = ucx::choose_atomic_device(settings, *rows, atomics);
+  auto context = ucx::Context::create(std::move(settings), std::move(device));
   if (!context.ok()) return ucx::with_devices(context.status(), *rows);
   base::log_info("node {}: UCX transports {}", index(me), (*context)->settings().transports);
-  return std::unique_ptr<Transport>(std::make_unique<ucx::UcxTransport>(std::move(*context)));
+  return std::unique_ptr<Transport>(std::make_unique<ucx::UcxTransport>(std::move(*context), atomics));
 }
 
 }  // namespace grapnel::transport

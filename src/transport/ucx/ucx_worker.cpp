@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <ctime>
+#include <iterator>
 
 #include "base/check.hpp"
 #include "base/codec.hpp"
@@ -29,12 +30,13 @@ Status creation_failure(ucs_status_t status, bool pins) {
   return {Code::unavailable, fmt::format("{} ({})", failure.message(), limit)};
 }
 
-void sleep_on(int descriptor, std::uint64_t timeout_ns) {
-  pollfd event{.fd = descriptor, .events = POLLIN, .revents = 0};
+// `other`: none where it is negative, which ppoll passes over.
+void sleep_on(int descriptor, std::uint64_t timeout_ns, int other = -1) {
+  pollfd events[] = {{.fd = descriptor, .events = POLLIN, .revents = 0}, {.fd = other, .events = POLLIN, .revents = 0}};
   const timespec timeout{.tv_sec = static_cast<time_t>(timeout_ns / base::kSecond_ns),
                          .tv_nsec = static_cast<long>(timeout_ns % base::kSecond_ns)};
   // A signal ends the sleep early, which `sleep` may do.
-  const int ready = ::ppoll(&event, 1, &timeout, nullptr);
+  const int ready = ::ppoll(events, std::size(events), &timeout, nullptr);
   GRAPNEL_CHECK(ready >= 0 || errno == EINTR, "ppoll on descriptor {} failed with errno {}", descriptor, errno);
 }
 
@@ -76,7 +78,10 @@ Status UcxWorker::install_handlers() {
   GRAPNEL_TRY(to_status(ucp_worker_set_am_recv_handler(worker_, &handler), "install the marker handler"));
   handler.id = kHelloId;
   handler.cb = on_hello;
-  return to_status(ucp_worker_set_am_recv_handler(worker_, &handler), "install the hello handler");
+  GRAPNEL_TRY(to_status(ucp_worker_set_am_recv_handler(worker_, &handler), "install the hello handler"));
+  handler.id = kAtomicsId;
+  handler.cb = on_atomics_message;
+  return to_status(ucp_worker_set_am_recv_handler(worker_, &handler), "install the handler of atomics");
 }
 
 ucs_status_t UcxWorker::on_no_message(void* worker, const void*, std::size_t header_bytes, void*,
@@ -110,6 +115,7 @@ UcxWorker::~UcxWorker() {
   arrivals_.for_each(Arrival::State::landing, [&landing](Arrival&) { landing = true; });
   if (!landing) drain(kDrainLimit_ns);
   if (emptiness_request_ != nullptr) ucp_request_free(emptiness_request_);
+  end_atomics(Status{Code::peer_dead, "the worker was closed before an atomic ended"});
   close_by_force();
   // It closes the endpoints by force, which a peer that is gone cannot delay. Closing them here first would leave UCX
   // with an endpoint that a look at the transmit side still counts, and 1.13 aborts over that.
@@ -128,7 +134,8 @@ UcxWorker::~UcxWorker() {
 
 void UcxWorker::drain(std::uint64_t limit_ns) {
   const std::uint64_t deadline = os::monotonic_ns() + limit_ns;
-  while ((operations_.in_use() > abandoned_ || is_looking_at_transmit_side()) && os::monotonic_ns() < deadline) {
+  while ((operations_.in_use() > abandoned_ || atomics_.under_way() > 0 || is_looking_at_transmit_side()) &&
+         os::monotonic_ns() < deadline) {
     if (!progress()) sleep(base::kMillisecond_ns);
   }
 }
@@ -137,13 +144,19 @@ bool UcxWorker::progress() {
   GRAPNEL_CHECK(!progressing_, "progress was called from a sink or a completion");
   progressing_ = true;
   bool anything = ucp_worker_progress(worker_) != 0;
+  if (atomics_.under_way() > 0) anything |= adapter_->progress();
   anything |= tell_what_ended();
   progressing_ = false;
   return anything;
 }
 
 void UcxWorker::sleep(std::uint64_t timeout_ns) {
-  if (arm_events()) sleep_on(event_fd_, timeout_ns);
+  int adapter_fd = -1;
+  if (atomics_.under_way() > 0) {
+    adapter_fd = adapter_->arm();
+    if (adapter_fd < 0) return;
+  }
+  if (arm_events()) sleep_on(event_fd_, timeout_ns, adapter_fd);
 }
 
 bool UcxWorker::arm() {
@@ -160,7 +173,7 @@ void UcxWorker::open_dozer() {
 
 bool UcxWorker::arm_events() {
   GRAPNEL_CHECK(!progressing_, "sleep was called from a sink or a completion");
-  if (!ended_.empty() || !failed_.empty() || !landed_.empty()) return false;
+  if (!ended_.empty() || !failed_.empty() || !landed_.empty() || has_ended_atomics()) return false;
   const ucs_status_t armed = ucp_worker_arm(worker_);
   GRAPNEL_CHECK(armed == UCS_OK || armed == UCS_ERR_BUSY, "UCX could not arm a worker: {}", ucs_status_string(armed));
   return armed == UCS_OK;

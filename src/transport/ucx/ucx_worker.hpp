@@ -22,11 +22,14 @@
 
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "os/descriptor.hpp"
 #include "transport/transport.hpp"
+#include "transport/ucx/ucx_adapter.hpp"
 #include "transport/ucx/ucx_arrival.hpp"
+#include "transport/ucx/ucx_atomic_operation.hpp"
 #include "transport/ucx/ucx_context.hpp"
 #include "transport/ucx/ucx_operation.hpp"
 #include "transport/ucx/ucx_path.hpp"
@@ -52,6 +55,9 @@ class UcxWorker final : public Worker {
   Result<Sent> get(EndpointId from, ByteSpan local, std::uintptr_t remote_address, const RemoteKey& key,
                    Completion completion) override;
   Result<std::unique_ptr<RemoteKey>> import_key(EndpointId endpoint, ByteView key) override;
+  Result<Sent> open_atomics(EndpointId to, Completion completion) override;
+  Result<Sent> atomic(EndpointId to, const Atomic& what, std::uint64_t* old_value, std::uintptr_t remote_address,
+                      const RemoteKey& key, Completion completion) override;
   Result<Sent> flush(EndpointId endpoint, Completion completion) override;
   bool progress() override;
   void sleep(std::uint64_t timeout_ns) override;
@@ -111,6 +117,24 @@ class UcxWorker final : public Worker {
   void close_by_force();
   bool has_bulk_under_way();
 
+  // Native atomics: ucx_atomics.cpp
+  Result<AtomicInterface*> adapter();
+  Status send_atomics_message(Path& path, unsigned flags, std::uint32_t endpoint, bool answers, const Status& outcome,
+                              const AtomicAddress& address);
+  Status accept_atomics(ByteView device_address, ByteView endpoint_address, AtomicAddress& mine);
+  void atomics_answered(std::uint32_t endpoint, const Status& outcome, ByteView device_address,
+                        ByteView endpoint_address);
+  ucs_status_t post_atomic(const Path& target, const Atomic& what, std::uintptr_t remote_address, uct_rkey_t key,
+                           AtomicOperation& operation);
+  bool has_ended_atomics() const { return !ended_atomics_.empty() || !opened_atomics_.empty(); }
+  void tell_what_atomics_ended();
+  void abandon_atomics(Path& path, const Status& why);
+  void end_atomics(const Status& why);
+  static ucs_status_t on_atomics_message(void* worker, const void* header, std::size_t header_bytes, void* data,
+                                         std::size_t data_bytes, const ucp_am_recv_param_t* param);
+  static void on_atomic_end(uct_completion_t* ended);
+  static void on_atomic_failure(void* worker, uct_ep_h endpoint);
+
   static void on_landed(void* request, ucs_status_t status, std::size_t bytes, void* arrival);
   static ucs_status_t on_message(void* worker, const void* header, std::size_t header_bytes, void* data,
                                  std::size_t data_bytes, const ucp_am_recv_param_t* param);
@@ -144,6 +168,11 @@ class UcxWorker final : public Worker {
   ucp_ep_h last_way_back_ = nullptr;                  ///< path_of's answer of last time
   Path* last_path_ = nullptr;
 
+  std::unique_ptr<AtomicInterface> adapter_;  ///< null until the first endpoint is opened for atomics
+  AtomicPool atomics_;
+  std::vector<AtomicOperation*> ended_atomics_;                ///< since the last tell_what_ended
+  std::vector<std::pair<Completion, Status>> opened_atomics_;  ///< since the last tell_what_ended
+
   ArrivalPool<Arrival> arrivals_;
   std::size_t abandoned_ = 0;        ///< operations that UCX still has although their failure was reported
   Arrival* offered_ = nullptr;       ///< to the sink, at this moment
@@ -166,5 +195,6 @@ inline constexpr unsigned kNoId = 0;  ///< of no message of ours
 inline constexpr unsigned kMessageId = 1;
 inline constexpr unsigned kHelloId = 2;
 inline constexpr unsigned kMarkerId = 3;
+inline constexpr unsigned kAtomicsId = 4;
 
 }  // namespace grapnel::transport::ucx
