@@ -33,6 +33,7 @@
 #include <string>
 #include <vector>
 
+#include "grapnel/atomic_domain.hpp"
 #include "grapnel/barrier.hpp"
 #include "grapnel/element.hpp"
 #include "grapnel/export.hpp"
@@ -124,12 +125,13 @@ class GRAPNEL_API Runtime {
   Result<std::vector<Bytes>> allgather(const Group& group, ByteView mine);
 
   // --- memory: an address may be used by every rank, members or not, until it is freed ---
-  /// Collective: `bytes` (may be 0 and may differ) of zeroed memory. no_memory: refused on all ranks, nothing taken.
-  Result<Memory> allocate(std::size_t bytes);
+  /// Collective: `bytes` (may be 0 and may differ) of zeroed memory, in the same domain for all members. Errors, on all
+  /// of them, with nothing taken: no_memory; unavailable: no network domain here (the message names what is missing).
+  Result<Memory> allocate(std::size_t bytes, AtomicDomain domain = AtomicDomain::processor);
   /// Collective: the allocation whose part of the caller is `memory`'s. What other ranks do to it must be over.
   Status free(const Memory& memory);
   /// The same, collective over a group, of which the caller is a member.
-  Result<Memory> allocate(const Group& group, std::size_t bytes);
+  Result<Memory> allocate(const Group& group, std::size_t bytes, AtomicDomain domain = AtomicDomain::processor);
   Status free(const Group& group, const Memory& memory);
 
   // --- contiguous. Between nodes: one message per 64 KiB, one round trip for a get; from 256 KiB (GRAPNEL_BULK_BYTES)
@@ -177,8 +179,10 @@ class GRAPNEL_API Runtime {
   Status wait_implicit(Rank target);
 
   // --- atomics on a word aligned to its width; the old value. 32-bit values are sign-extended. Complete on return,
-  // behind the caller's earlier operations on the same word. Between nodes one round trip; same node: an instruction.
-  // Errors: invalid_argument (not aligned, outside every segment), refused, peer_dead ---
+  // behind the caller's earlier operations on the same word. Between nodes one round trip; same node: an instruction. A
+  // word of the network domain: a round trip to its adapter, also in the same node; a swap is made of compare-and-swaps
+  // where the adapter has none. Errors: invalid_argument (not aligned, outside every segment, 32 bits in the network
+  // domain), refused, peer_dead ---
   Result<std::int64_t> fetch_and_add(void* remote, std::int64_t increment, Width width, Rank target);
   Result<std::int64_t> swap(void* remote, std::int64_t value, Width width, Rank target);
   Result<std::int64_t> compare_and_swap(void* remote, std::int64_t expected, std::int64_t desired, Width width,

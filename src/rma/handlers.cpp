@@ -95,7 +95,7 @@ progress::Outcome Handlers::accumulate(Request& request) {
   const auto body = request.body_as<AccumulateBody>();
   const auto& [address, bytes] = body.target;
   if (!is_element_type(static_cast<int>(body.arithmetic.type)) || bytes != request.payload.size() ||
-      bytes % element_bytes(body.arithmetic.type) != 0 || !holds(address, bytes)) {
+      bytes % element_bytes(body.arithmetic.type) != 0 || !holds_for_updates(address, bytes)) {
     return Outcome::refused;
   }
   StripeHolder holder(waiting_, stripes_, stripes_.server_mark());
@@ -132,7 +132,7 @@ progress::Outcome Handlers::get_strided(Request& request) {
 progress::Outcome Handlers::accumulate_strided(Request& request) {
   const auto body = request.body_as<StridedBody>();
   if (!is_element_type(static_cast<int>(body.arithmetic.type)) || body.bytes != request.payload.size() ||
-      !holds(body)) {
+      !holds(body) || segments_.reach().is_network(at(body.base))) {
     return Outcome::refused;
   }
   const std::size_t element = element_bytes(body.arithmetic.type);
@@ -215,7 +215,7 @@ progress::Outcome Handlers::read_modify_write(Request& request) {
   const auto body = request.body_as<RmwBody>();
   const bool width_known = body.width_bytes == 4 || body.width_bytes == 8;
   if (!width_known || body.operation > RmwOperation::compare_and_swap || body.address % body.width_bytes != 0 ||
-      !holds(body.address, body.width_bytes)) {
+      !holds_for_updates(body.address, body.width_bytes)) {
     return Outcome::refused;
   }
   const std::int64_t old_value =

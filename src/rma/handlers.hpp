@@ -75,6 +75,10 @@ class Handlers {
   bool holds(std::uint64_t address, std::uint64_t bytes) const {
     return segments_.contains(reinterpret_cast<const void*>(address), bytes);
   }
+  /// And the processor may update it (grapnel/atomic_domain.hpp).
+  bool holds_for_updates(std::uint64_t address, std::uint64_t bytes) const {
+    return segments_.reach().contains_for_updates(reinterpret_cast<const void*>(address), bytes);
+  }
   /// The shape is sound, its memory lies in one segment, and the message's part lies in the shape.
   bool holds(const StridedBody& body) const;
   bool holds(const Signal& signal) const {

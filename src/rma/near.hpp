@@ -82,7 +82,7 @@ class Near {
   }
   template <typename Work>
   bool in_stripe(std::byte* at, std::size_t bytes, const Work& work) const {
-    if (!Stripes::lie_in_one(at, bytes) || !reach_.contains(at, bytes)) [[unlikely]]
+    if (!Stripes::lie_in_one(at, bytes) || !reach_.contains_for_updates(at, bytes)) [[unlikely]]
       return false;
     os::Word& stripe = stripes_.word_of(at);
     if (!Stripes::try_take(stripe, stripes_.rank_mark())) return false;

@@ -38,7 +38,7 @@ std::optional<Reduction> Handlers::known_kernel(const Update& update) {
 std::span<const VectorRun> Handlers::read_parts(const PartsBody& body, ByteView in, std::size_t element) {
   if (body.owner == kInSegments) {
     return read_runs(body.base, body.bytes, in, element,
-                     [this](std::uint64_t address, std::uint64_t bytes) { return holds(address, bytes); });
+                     [this](std::uint64_t address, std::uint64_t bytes) { return holds_for_updates(address, bytes); });
   }
   if (!is_rank(body.owner)) return {};
   LentMemory::Lookup lookup(lent_, Rank{static_cast<int>(body.owner)});

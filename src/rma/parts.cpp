@@ -207,6 +207,7 @@ Result<Rma::Route> Rma::route(const PartsTransfer& what) const {
   const auto look = [&](std::span<const Part> parts, bool) -> Status {
     for (const Part& part : parts) {
       GRAPNEL_TRY(route(part.remote, part.bytes, what.target, "update", located).status());
+      GRAPNEL_TRY(check_domain(part.remote, what.target, "update"));
     }
     return {};
   };

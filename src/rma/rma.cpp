@@ -15,7 +15,7 @@ namespace grapnel::rma {
 
 Rma::Rma(const base::Config& config, launch::Launch& launch, progress::Waiting& waiting,
          segment::SegmentTable& segments, Stripes& stripes, segment::Lent& lent, progress::Client* client,
-         const transport::Transport* transport)
+         const transport::Transport* transport, core::NetworkWords& words)
     : settings_(config.get<Settings>()),
       launch_(launch),
       waiting_(waiting),
@@ -24,6 +24,7 @@ Rma::Rma(const base::Config& config, launch::Launch& launch, progress::Waiting& 
       stripes_(stripes),
       lent_(lent, segments, launch.rank()),
       client_(client),
+      words_(words),
       ways_(config, transport != nullptr ? transport->capabilities() : transport::Capabilities{}),
       remote_(client != nullptr ? std::make_unique<RemotePath>(*client, settings_.chunk_bytes) : nullptr),
       local_(static_cast<std::size_t>(launch.size())),
@@ -35,6 +36,7 @@ Rma::Rma(const base::Config& config, launch::Launch& launch, progress::Waiting& 
 }
 
 void Rma::forget_remote_keys() {
+  words_.forget_keys();
   if (!native_) return;
   progress::Client::Guard guard(*client_);
   native_->forget_keys();
@@ -94,7 +96,25 @@ Result<Rma::Route> Rma::route(const void* remote, std::size_t bytes, Rank target
   return local ? Route::shared : Route::wire;
 }
 
+bool Rma::is_network(const void* remote, Rank target) const {
+  if (is_local(target)) return reach_.is_network(remote);
+  const auto* region = segments_.find_remote(node_of(target), reinterpret_cast<std::uintptr_t>(remote), 1);
+  return region != nullptr && region->domain == AtomicDomain::network;
+}
+
+Status Rma::check_domain(const void* remote, Rank target, const char* what) const {
+  if (!is_network(remote, target)) return {};
+  return Status(Code::invalid_argument,
+                fmt::format("{}: {} of rank {} is in the network domain, whose words only fetch_and_add, swap and "
+                            "compare_and_swap of 64 bits update; allocate memory in the processor's domain for it",
+                            what, remote, index(target)));
+}
+
 Result<Rma::Route> Rma::route(const ContiguousTransfer& what) const {
+  GRAPNEL_TRY(check_target(what.target, to_string(what.kind)));
+  if (what.kind == OperationKind::accumulate) {
+    GRAPNEL_TRY(check_domain(what.remote, what.target, to_string(what.kind)));
+  }
   return route(what.remote, what.bytes, what.target, to_string(what.kind));
 }
 
@@ -103,6 +123,8 @@ Result<Rma::Route> Rma::route(const StridedTransfer& what) const {
   if (!have_equal_counts(*what.local_shape, *what.remote_shape)) {
     return Status(Code::invalid_argument, "strided: the two sides have different counts");
   }
+  GRAPNEL_TRY(check_target(what.target, "strided"));
+  if (what.kind == OperationKind::accumulate) GRAPNEL_TRY(check_domain(what.remote, what.target, "accumulate"));
   // Unsigned, because it was not checked yet whether it lies in any memory.
   const Extent touched = extent(*what.remote_shape);
   const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(what.remote) + static_cast<std::uintptr_t>(touched.low);
@@ -115,6 +137,7 @@ Result<Rma::Route> Rma::route(const VectorTransfer& what) const {
   Route way = Route::nothing;
   Located located;
   for (const Piece& piece : what.pieces) {
+    if (what.kind == OperationKind::accumulate) GRAPNEL_TRY(check_domain(piece.remote, what.target, "accumulate"));
     GRAPNEL_ASSIGN_OR_RETURN(const auto one, route(piece.remote, piece.bytes, what.target, "vector", located));
     if (one != Route::nothing) way = one;
   }

@@ -18,6 +18,7 @@
 
 #include "base/config.hpp"
 #include "base/random.hpp"
+#include "core/network_words.hpp"
 #include "grapnel/element.hpp"
 #include "grapnel/handle.hpp"
 #include "grapnel/shape.hpp"
@@ -54,7 +55,8 @@ class Rma {
  public:
   /// `client` and `transport` are null in a job of one node.
   Rma(const base::Config& config, launch::Launch& launch, progress::Waiting& waiting, segment::SegmentTable& segments,
-      Stripes& stripes, segment::Lent& lent, progress::Client* client, const transport::Transport* transport);
+      Stripes& stripes, segment::Lent& lent, progress::Client* client, const transport::Transport* transport,
+      core::NetworkWords& words);
 
   /// From now on a local buffer of a transfer between nodes that lies in [begin, end) is an invalid argument: an access
   /// there may need the client itself.
@@ -84,7 +86,7 @@ class Rma {
   Status accumulate(ElementType type, const void* scale, const void* source, void* remote, std::size_t bytes,
                     Rank target) {
     const bool sound = is_element_type(static_cast<int>(type)) && holds_whole_elements(type, bytes);
-    if (sound && in_reach(remote, bytes, target)) [[likely]] {
+    if (sound && may_update_here(remote, bytes, target)) [[likely]] {
       count_shared(OperationKind::accumulate, bytes);
       StripeHolder holder(waiting_, stripes_, stripes_.rank_mark());
       return accumulate_waiting(holder, type, scale != nullptr ? scale : one_as_bytes(type),
@@ -255,7 +257,7 @@ class Rma {
     const std::size_t bytes = width == Width::bits32 ? 4 : 8;
     // A mask: the compiler does not see that bytes is a power of two, and would divide.
     const bool aligned = (reinterpret_cast<std::uintptr_t>(remote) & (bytes - 1)) == 0;
-    if (aligned && in_reach(remote, bytes, target)) [[likely]] {
+    if (aligned && may_update_here(remote, bytes, target)) [[likely]] {
       count_shared(OperationKind::rmw, bytes);
       return apply_rmw(operation, remote, bytes, operand, expected);
     }
@@ -279,6 +281,9 @@ class Rma {
   /// client's guard held; no round trip where nothing is unflushed.
   Status before_messages(NodeId node);
 
+  /// Memory of the group was allocated in the network domain: opens the ways to it (NetworkWords::open).
+  Status open_network(const launch::Group& group) { return words_.open(group); }
+
   /// Segments are about to be freed: every key is dropped, and imported again where it is still needed.
   void forget_remote_keys();
 
@@ -301,6 +306,10 @@ class Rma {
   bool in_reach(const void* remote, std::size_t bytes, Rank target) const {
     return is_local(target) && reach_.contains(remote, bytes);
   }
+  /// In reach, and in the processor's domain.
+  bool may_update_here(const void* remote, std::size_t bytes, Rank target) const {
+    return is_local(target) && reach_.contains_for_updates(remote, bytes);
+  }
   static bool is_aligned_flag(const void* flag) {
     return reinterpret_cast<std::uintptr_t>(flag) % sizeof(std::int32_t) == 0;
   }
@@ -317,6 +326,11 @@ class Rma {
                               Rank target);
   Result<std::int64_t> rmw_elsewhere(RmwOperation operation, void* remote, std::int64_t operand, std::int64_t expected,
                                      Width width, Rank target);
+  Result<std::int64_t> rmw_by_adapter(RmwOperation operation, void* remote, std::int64_t operand, std::int64_t expected,
+                                      Width width, Rank target);
+  /// Errors: invalid_argument: the memory is in the network domain, where `what` would mix.
+  Status check_domain(const void* remote, Rank target, const char* what) const;
+  bool is_network(const void* remote, Rank target) const;
   Status put_elsewhere(const void* source, void* remote, std::size_t bytes, Rank target);
   Status get_elsewhere(const void* remote, void* destination, std::size_t bytes, Rank target);
   Status put_and_signal_elsewhere(const void* source, void* remote, std::size_t bytes, void* flag, std::int32_t value,
@@ -420,6 +434,7 @@ class Rma {
   Stripes& stripes_;
   const LentMemory lent_;
   progress::Client* client_;
+  core::NetworkWords& words_;
   const Ways ways_;
   std::unique_ptr<RemotePath> remote_;              ///< null in a job of one node
   std::unique_ptr<NativePath> native_;              ///< null where the transport has no native operations

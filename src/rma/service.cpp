@@ -21,7 +21,8 @@ const core::ServiceType kService{"rma", Settings::group, node_memory_bytes, 0, o
 RmaService::RmaService(core::Core& core)
     : stripes_(core.launch),
       lent_(core.launch, core.host, core.segments),
-      rma_(core.config, core.launch, core.waiting, core.segments, stripes_, lent_, core.client, core.transport),
+      words_(core),
+      rma_(core.config, core.launch, core.waiting, core.segments, stripes_, lent_, core.client, core.transport, words_),
       near_(core.segments, stripes_, core.host, lent_, core.launch.rank()),
       handlers_(core.segments, core.waiting, stripes_, lent_, core.launch.size()) {
   if (core.server != nullptr) handlers_.add_to(core.server->handlers());

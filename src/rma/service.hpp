@@ -29,6 +29,7 @@ class RmaService final : public core::Service {
  private:
   Stripes stripes_;
   segment::Lent lent_;
+  core::NetworkWords words_;
   Rma rma_;
   const Near near_;
   Handlers handlers_;

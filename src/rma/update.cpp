@@ -62,6 +62,7 @@ Result<Rma::Route> Rma::route(const UpdateTransfer& what) const {
   // Without operands and answer there is nothing to do.
   const bool changes = what.update.operation != grapnel::Operation::none || what.old_elements != nullptr;
   GRAPNEL_ASSIGN_OR_RETURN(const auto way, route(what.remote, what.bytes, what.target, "update"));
+  if (way != Route::nothing) GRAPNEL_TRY(check_domain(what.remote, what.target, "update"));
   return changes ? way : Route::nothing;
 }
 
@@ -92,7 +93,9 @@ Result<Rma::Route> Rma::route(const CompareTransfer& what) const {
     return Status(Code::invalid_argument, fmt::format("compare: {} bytes; it takes 1, 2, 4 or 8", what.bytes));
   }
   if (what.lent) return route(one_part(what.remote, what.bytes, what.target));
-  return route(what.remote, what.bytes, what.target, "compare");
+  GRAPNEL_ASSIGN_OR_RETURN(const auto way, route(what.remote, what.bytes, what.target, "compare"));
+  GRAPNEL_TRY(check_domain(what.remote, what.target, "compare"));
+  return way;
 }
 
 Status Rma::by_shared_memory(const CompareTransfer& what) {

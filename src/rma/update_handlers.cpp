@@ -15,7 +15,7 @@ std::optional<Reduction> Handlers::kernel_of_update(const UpdateBody& body) cons
   if (body.target.bytes == 0 || body.target.bytes > transport::kMaxPayloadBytes) return {};
   const auto kernel = known_kernel(body.update);
   if (!kernel || body.target.bytes % kernel->element_bytes != 0) return {};
-  if (!holds(body.target.address, body.target.bytes)) return {};
+  if (!holds_for_updates(body.target.address, body.target.bytes)) return {};
   return kernel;
 }
 
@@ -60,7 +60,7 @@ progress::Outcome Handlers::fetching_update(Request& request) {
 progress::Outcome Handlers::compare(Request& request) {
   const auto body = request.body_as<CompareBody>();
   const auto& [address, bytes] = body.target;
-  if (!is_compared_width(bytes) || !holds(address, bytes)) return Outcome::refused;
+  if (!is_compared_width(bytes) || !holds_for_updates(address, bytes)) return Outcome::refused;
   auto* const target = reinterpret_cast<std::byte*>(address);
   StripeHolder holder(waiting_, stripes_, stripes_.server_mark());
   if (!holder.try_hold(target, bytes)) return Outcome::retry;

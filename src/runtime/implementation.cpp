@@ -9,6 +9,7 @@
 
 #include "base/codec.hpp"
 #include "base/output.hpp"
+#include "exchange/agreement.hpp"
 #include "os/identity.hpp"
 #include "progress/settings.hpp"
 #include "rma/service.hpp"
@@ -180,10 +181,19 @@ Result<const launch::Group*> Runtime::Implementation::sound(const Group& group, 
   return Status(Code::invalid_argument, fmt::format("{}: a group of nobody; make_group makes groups", what));
 }
 
-Result<Memory> Runtime::Implementation::allocate(const Group& group, std::size_t bytes) {
+Result<Memory> Runtime::Implementation::allocate(const Group& group, std::size_t bytes, AtomicDomain domain) {
   const progress::WaitScope scope("allocate");
   GRAPNEL_ASSIGN_OR_RETURN(const auto members, sound(group, "allocate"));
-  GRAPNEL_ASSIGN_OR_RETURN(auto allocation, segments->allocate(*members, bytes));
+  const auto at_once = segment::Taking::at_once;
+  GRAPNEL_ASSIGN_OR_RETURN(auto allocation, segments->allocate(*members, bytes, at_once, domain));
+  if (domain == AtomicDomain::network) {
+    const Status opened = exchange::agree_on(*exchange, *members, rma->open_network(*members));
+    if (opened.code() == Code::peer_dead) return opened;
+    if (!opened.ok()) {
+      GRAPNEL_TRY(segments->free(*members, allocation.parts[members->my_index].address));
+      return opened;
+    }
+  }
   std::vector<void*> addresses;
   std::vector<std::size_t> sizes;
   for (const segment::Part& part : allocation.parts) {

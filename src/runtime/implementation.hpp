@@ -36,7 +36,7 @@ class Runtime::Implementation {
   ~Implementation();
 
   Status finish();
-  Result<Memory> allocate(const Group& group, std::size_t bytes);
+  Result<Memory> allocate(const Group& group, std::size_t bytes, AtomicDomain domain);
   Status free(const Group& group, const Memory& memory);
   Result<std::vector<Bytes>> allgather(const Group& group, ByteView mine);
   // lock_sets.cpp

@@ -80,10 +80,12 @@ Result<std::vector<Bytes>> Runtime::allgather(const Group& group, ByteView mine)
   return implementation_->allgather(group, mine);
 }
 
-Result<Memory> Runtime::allocate(std::size_t bytes) { return implementation_->allocate(implementation_->world, bytes); }
+Result<Memory> Runtime::allocate(std::size_t bytes, AtomicDomain domain) {
+  return implementation_->allocate(implementation_->world, bytes, domain);
+}
 Status Runtime::free(const Memory& memory) { return implementation_->free(implementation_->world, memory); }
-Result<Memory> Runtime::allocate(const Group& group, std::size_t bytes) {
-  return implementation_->allocate(group, bytes);
+Result<Memory> Runtime::allocate(const Group& group, std::size_t bytes, AtomicDomain domain) {
+  return implementation_->allocate(group, bytes, domain);
 }
 Status Runtime::free(const Group& group, const Memory& memory) { return implementation_->free(group, memory); }
 

@@ -10,4 +10,13 @@ struct RuntimeAccess {
   static Runtime::Implementation& parts(Runtime& g) { return *g.implementation_; }
 };
 
+namespace test {
+
+/// Whether memory and locks in the network domain can be had: adapters execute atomics, or there is one node.
+inline bool has_network_domain(Runtime& g) {
+  const auto& transport = RuntimeAccess::parts(g).transport;
+  return transport == nullptr || transport->capabilities().native_atomics.suffice();
+}
+
+}  // namespace test
 }  // namespace grapnel

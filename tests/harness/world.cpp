@@ -90,6 +90,7 @@ sim::WorldOptions misbehaving(Shape shape, std::uint64_t seed) {
   options.network.stall_probability = random.chance(0.3) ? 0.02 : 0;
   if (random.chance(0.5)) options.network.in_flight_bytes = 64 * 1024;
   options.network.native_put = options.network.native_get = random.chance(0.5);
+  options.network.native_atomics = options.network.native_put;
   return options;
 }
 
