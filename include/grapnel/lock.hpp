@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "grapnel/atomic_domain.hpp"
 #include "grapnel/export.hpp"
 
 namespace grapnel {
@@ -29,9 +30,13 @@ enum class LockKind {
 /// "cohort", as GRAPNEL_LOCK takes it.
 GRAPNEL_API const char* to_string(LockKind kind);
 
-/// How a set of locks is made. Kind, shared_mode, payload_bytes and lines are the same in all ranks.
+/// How a set of locks is made. Kind, domain, shared_mode, payload_bytes and lines are the same in all ranks.
 struct LockOptions {
   LockKind kind = LockKind::standard;
+  /// In the network domain test_and_set, ticket and mcs_by_cas exist, and `standard` is the configured kind where it is
+  /// one of them, else mcs_by_cas. They take no processor of the home's node, carry no payload, and test_and_set alone
+  /// has a shared mode. Where the domain cannot be had, unavailable.
+  AtomicDomain domain = AtomicDomain::processor;
   /// The locks can be taken shared, too; reader_writer's always can. With the other kinds a reader passes through the
   /// lock and counts itself, and a writer that holds the lock waits until all readers have left. Writers alone send no
   /// message more. A lock takes 256 bytes more at its home, 192 more where another node or rank has a line for it.
@@ -61,6 +66,7 @@ struct LockCounts {
   std::uint64_t gave_up = 0;               ///< timed acquisitions that did not get it, and tries
   std::uint64_t messages = 0;              ///< sent by this rank, without replies
   std::uint64_t server_messages = 0;       ///< sent by this node's server, replies included
+  std::uint64_t adapter_operations = 0;    ///< atomics and puts by the adapter, for this rank (network domain)
   std::uint64_t waits[kWaitClasses] = {};  ///< [k]: acquisitions that waited less than 2^k ns, and 2^(k−1) at least;
                                            ///< what is over within 2 µs may count as 0
 };

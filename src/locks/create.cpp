@@ -29,16 +29,18 @@ constexpr std::size_t kMostLines = std::size_t{1} << 40;
 struct Wanted {
   std::uint64_t number = 0;   ///< what it is if this rank is the first member
   std::uint64_t refused = 1;  ///< this rank's arguments were
-  std::uint64_t kind = 0, count = 0, payload_bytes = 0, lines = 0, shared_mode = 0;
+  std::uint64_t kind = 0, count = 0, payload_bytes = 0, lines = 0, shared_mode = 0, network = 0;
 
   bool agrees_with(const Wanted& other) const {
     return refused == 0 && other.refused == 0 && kind == other.kind && count == other.count &&
-           payload_bytes == other.payload_bytes && lines == other.lines && shared_mode == other.shared_mode;
+           payload_bytes == other.payload_bytes && lines == other.lines && shared_mode == other.shared_mode &&
+           network == other.network;
   }
   std::string text() const {
     if (refused != 0) return "what it cannot have";
-    return fmt::format("{} {} locks, payload_bytes {}, lines {}, {} shared mode", count, to_string(LockKind(kind)),
-                       payload_bytes, lines, shared_mode != 0 ? "with" : "without");
+    return fmt::format("{} {} locks{}, payload_bytes {}, lines {}, {} shared mode", count, to_string(LockKind(kind)),
+                       network != 0 ? " in the network domain" : "", payload_bytes, lines,
+                       shared_mode != 0 ? "with" : "without");
   }
 };
 
@@ -49,7 +51,8 @@ Wanted wanted_of(std::uint64_t number, int count, const LockOptions& options) {
           static_cast<std::uint64_t>(count),
           options.payload_bytes,
           options.lines,
-          options.shared_mode ? 1U : 0U};
+          options.shared_mode ? 1U : 0U,
+          options.domain == AtomicDomain::network ? 1U : 0U};
 }
 
 // The number; or the same error in all members, so that none waits for one that left.
@@ -63,6 +66,27 @@ Result<std::uint64_t> agreed_number(const launch::Group& group, const std::vecto
                               index(group.members[0]), first.text(), index(group.members[member]), of(member).text()));
   }
   return first.number;
+}
+
+bool exists_in_network(LockKind kind) {
+  return kind == LockKind::test_and_set || kind == LockKind::ticket || kind == LockKind::mcs_by_cas;
+}
+
+// Of options whose kind is no longer the standard one.
+Status check_network(const LockOptions& options) {
+  if (!exists_in_network(options.kind)) {
+    return Status(Code::unavailable,
+                  fmt::format("{} locks do not exist in the network domain; test_and_set, ticket and mcs_by_cas do",
+                              to_string(options.kind)));
+  }
+  if (options.payload_bytes != 0) {
+    return Status(Code::unavailable, fmt::format("locks in the network domain carry no payload, and {} bytes are asked "
+                                                 "for; use the processor's domain",
+                                                 options.payload_bytes));
+  }
+  if (!options.shared_mode || options.kind == LockKind::test_and_set) return {};
+  return Status(Code::unavailable, fmt::format("{} locks have no shared mode in the network domain; test_and_set has",
+                                               to_string(options.kind)));
 }
 
 Status check(int count, const LockOptions& options) {
@@ -85,7 +109,11 @@ Status check(int count, const LockOptions& options) {
 
 Status Locks::with_settings(int count, LockOptions& options) const {
   GRAPNEL_TRY(check(count, options));
-  if (options.kind == LockKind::standard) options.kind = settings_.kind;
+  const bool network = options.domain == AtomicDomain::network;
+  if (options.kind == LockKind::standard) {
+    options.kind = network && !exists_in_network(settings_.kind) ? LockKind::mcs_by_cas : settings_.kind;
+  }
+  if (network) GRAPNEL_TRY(check_network(options));
   options.shared_mode |= options.kind == LockKind::reader_writer;
   if (options.backoff_ns == 0) options.backoff_ns = settings_.backoff_ns;
   if (options.backoff_most_ns == 0) options.backoff_most_ns = settings_.backoff_most_ns;
@@ -116,10 +144,39 @@ Status Locks::allocate_and_begin(const std::shared_ptr<Set>& set) {
   const LockMemory& memory = set->memory();
   GRAPNEL_ASSIGN_OR_RETURN(const auto allocated,
                            segments_.allocate(group, memory.allocates_block() ? memory.block_bytes() : 0));
-  Status failed = begin(set, allocated.parts[group.index_of(memory.block_owner())].address);
-  if (failed.ok() || failed.code() == Code::peer_dead) return failed;
-  GRAPNEL_TRY(segments_.free(group, memory.allocates_block() ? memory.block() : nullptr));
+  void* const block = allocated.parts[group.index_of(memory.block_owner())].address;
+  Status failed = allocate_network(*set);
+  if (failed.ok()) {
+    failed = begin(set, block);
+    if (failed.ok() || failed.code() == Code::peer_dead) return failed;
+    return free_memory(*set).ok() ? failed : Status(Code::system, "the memory of a set of locks could not be freed");
+  }
+  if (failed.code() == Code::peer_dead) return failed;
+  GRAPNEL_TRY(segments_.free(group, memory.allocates_block() ? block : nullptr));
   return failed;
+}
+
+// Its words in the network domain, where the set is there. The same answer in all members, and nothing is taken where
+// it fails.
+Status Locks::allocate_network(Set& set) {
+  const std::size_t bytes = set.network_bytes();
+  if (bytes == 0) return {};
+  const launch::Group& group = set.group();
+  const auto at_once = segment::Taking::at_once;
+  GRAPNEL_ASSIGN_OR_RETURN(const auto allocated, segments_.allocate(group, bytes, at_once, AtomicDomain::network));
+  Status opened = exchange::agree_on(exchange_, group, environment_.words->open(group));
+  set.use_network(allocated.parts);
+  if (opened.ok() || opened.code() == Code::peer_dead) return opened;
+  GRAPNEL_TRY(segments_.free(group, set.my_network_part()));
+  return opened;
+}
+
+Status Locks::free_memory(Set& set) {
+  if (set.network_bytes() != 0) {
+    environment_.words->forget_keys();
+    GRAPNEL_TRY(segments_.free(set.group(), set.my_network_part()));
+  }
+  return segments_.free(set.group(), set.memory().allocates_block() ? set.memory().block() : nullptr);
 }
 
 Status Locks::begin(const std::shared_ptr<Set>& set, void* block) {
@@ -138,6 +195,7 @@ Status Locks::destroy(Set& set) {
   if (set.is_closed()) return Status(Code::invalid_argument, "there are no locks to destroy");
   const launch::Group& group = set.group();
   const bool takes = set.any_taken();
+  if (set.network_bytes() != 0) GRAPNEL_TRY(environment_.words->settle());
   GRAPNEL_ASSIGN_OR_RETURN(const auto takers, exchange_.allgather(group, base::bytes_of(takes)));
   for (std::size_t member = 0; member < takers.size(); ++member) {
     if (takers[member].front() != std::byte{0}) {
@@ -145,9 +203,8 @@ Status Locks::destroy(Set& set) {
                                                         index(group.members[member])));
     }
   }
-  const LockMemory& memory = set.memory();
   Status ended = end(set);
-  GRAPNEL_TRY(segments_.free(group, memory.allocates_block() ? memory.block() : nullptr));
+  GRAPNEL_TRY(free_memory(set));
   return ended;
 }
 

@@ -20,13 +20,8 @@ Set::Set(const LockEnvironment& environment, std::uint64_t number, std::shared_p
 
 LockCounts Set::counts() const {
   const Statistics& s = context_.statistics;
-  LockCounts counts{s.acquisitions.value(),
-                    s.local_hand_offs.value(),
-                    s.remote_hand_offs.value(),
-                    s.gave_up.value(),
-                    s.messages.value(),
-                    s.server_messages.value(),
-                    {}};
+  LockCounts counts{s.acquisitions.value(), s.local_hand_offs.value(), s.remote_hand_offs.value(),   s.gave_up.value(),
+                    s.messages.value(),     s.server_messages.value(), s.adapter_operations.value(), {}};
   for (std::size_t k = 0; k < LockCounts::kWaitClasses; ++k) counts.waits[k] = s.waits[k].value();
   return counts;
 }
@@ -36,6 +31,10 @@ void Set::use_block(void* block) {
   algorithm_->use_memory();
   mine_ = context_.memory.my_holds();
   usable_ = static_cast<std::uint32_t>(context_.count);
+}
+
+void Set::use_network(const std::vector<segment::Part>& parts) {
+  for (const segment::Part& part : parts) context_.network_parts.push_back(part.address);
 }
 
 // ---- names and misuse

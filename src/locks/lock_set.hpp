@@ -20,6 +20,7 @@
 #include "locks/kinds/algorithm.hpp"
 #include "locks/kinds/cohort.hpp"
 #include "locks/kinds/lock_context.hpp"
+#include "segment/segment.hpp"
 
 namespace grapnel::locks {
 
@@ -52,6 +53,10 @@ class Set {
   const launch::Group& group() const { return *context_.group; }
   int count() const { return context_.count; }
   const LockMemory& memory() const { return context_.memory; }
+  /// In the network domain; 0 elsewhere.
+  std::size_t network_bytes() const { return algorithm_->network_bytes(); }
+  void use_network(const std::vector<segment::Part>& parts);
+  void* my_network_part() const { return context_.network_parts[group().my_index]; }
   /// A member on a node whose leader is none: the node's server has a Set of its own.
   bool leader_is_outside() const { return !context_.one_node && !group().contains(leader()); }
   /// Of this rank and, where it leads its node, the node's server.

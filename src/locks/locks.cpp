@@ -16,6 +16,7 @@ void add(LockCounts& sum, const LockCounts& one) {
   sum.gave_up += one.gave_up;
   sum.messages += one.messages;
   sum.server_messages += one.server_messages;
+  sum.adapter_operations += one.adapter_operations;
   for (std::size_t k = 0; k < LockCounts::kWaitClasses; ++k) sum.waits[k] += one.waits[k];
 }
 
@@ -24,7 +25,7 @@ Locks::Locks(core::Core& core)
       launch_(core.launch),
       exchange_(core.exchange),
       segments_(core.segments),
-      environment_{core.launch, core.waiting, core.client, core.server},
+      environment_{core.launch, core.waiting, core.client, core.server, std::make_shared<core::NetworkWords>(core)},
       closed_(kLockKinds) {
   if (core.server != nullptr) add_handlers(*core.server);
 }

@@ -43,8 +43,8 @@ class Locks final : public core::Service {
   // create.cpp
   /// Collective over the group: a set with `count` locks at home in each member; `standard` and zero times are replaced
   /// by the settings'. Every member gets the same answer. Errors: invalid_argument (the arguments; the members' count,
-  /// kind, payload_bytes or lines differ), no_memory, peer_dead. Cost: five exchanges, and on a node whose leader is no
-  /// member a request to its server.
+  /// kind, payload_bytes or lines differ), unavailable (network domain), no_memory, peer_dead. Cost: five exchanges,
+  /// and on a node whose leader is no member a request to its server; in the network domain five more.
   Result<std::shared_ptr<Set>> create(std::shared_ptr<const launch::Group> group, int count, LockOptions options);
   /// Collective over the set's group. Errors, at all members: invalid_argument while a rank holds or has asked for one
   /// of its locks; peer_dead. Cost: three exchanges, and as above.
@@ -68,6 +68,7 @@ class Locks final : public core::Service {
 
   /// A rank of this node died: one process of the node reports its locks. Any thread.
   void after_death(Rank dead) override;
+  void before_client_ends() override { environment_.words->forget_keys(); }
 
   /// The locks that this rank holds, `most` of them at most; `more`: how many it holds besides. Any thread.
   std::vector<HeldLock> held(std::size_t most, std::size_t& more) const;
@@ -88,6 +89,8 @@ class Locks final : public core::Service {
 
   // create.cpp
   Status allocate_and_begin(const std::shared_ptr<Set>& set);
+  Status allocate_network(Set& set);
+  Status free_memory(Set& set);
   Status tell_server(const Set& set, bool ends);
   progress::Outcome on_set(progress::Request& request);
   std::shared_ptr<Set> set_of(const LockSetBody& body, std::shared_ptr<const launch::Group> group) const;

@@ -153,16 +153,16 @@ class User {
 
 }  // namespace
 
-void exercise(Runtime& g, Witness& witness, LockKind kind, std::uint64_t seed) {
-  LockOptions options;
-  options.kind = kind;
-  options.payload_bytes = base::Random(~seed).chance(0.5) ? 16 : 0;
-  options.shared_mode = base::Random(seed).chance(0.5);
+void exercise(Runtime& g, Witness& witness, const LockVariant& variant, std::uint64_t seed) {
+  LockOptions options = variant.options();
+  const bool has_shared = !variant.in_network() || variant.kind == LockKind::test_and_set;
+  options.payload_bytes = !variant.in_network() && base::Random(~seed).chance(0.5) ? 16 : 0;
+  options.shared_mode = has_shared && base::Random(seed).chance(0.5);
   options.local_passes = 2;
   options.backoff_ns = 500;
   options.backoff_most_ns = 20 * kMicrosecond_ns;
-  // Of one seed in four without rank 0, which leads its node.
-  const int first = base::Random(seed).chance(0.25) ? 1 : 0;
+  // Of one seed in four without rank 0, which leads its node; in the network domain leaders are members.
+  const int first = !variant.in_network() && base::Random(seed).chance(0.25) ? 1 : 0;
   if (static_cast<int>(index(g.rank())) < first) {
     for (int i = 0; i < 2; ++i) witness.must(g, g.barrier());
     return;
@@ -184,7 +184,7 @@ void exercise(Runtime& g, Witness& witness, LockKind kind, std::uint64_t seed) {
   witness.must(g, g.destroy_lock_set(*locks));
 }
 
-std::string exercise_in_sim(LockKind kind, std::uint64_t seed) {
+std::string exercise_in_sim(const LockVariant& variant, std::uint64_t seed) {
   constexpr Shape kShapes[] = {{3, 2}, {4, 2}, {3, 1}, {4, 3}, {2, 2}, {5, 2}};
   const Shape shape = kShapes[seed % std::size(kShapes)];
   sim::WorldOptions options{.ranks = shape.ranks, .nodes = shape.nodes};
@@ -197,11 +197,12 @@ std::string exercise_in_sim(LockKind kind, std::uint64_t seed) {
   options.network.pending_probability = random.chance(0.3) ? 0.2 : 0;
   options.network.stall_probability = random.chance(0.3) ? 0.05 : 0;
   options.machine.stall_probability = random.chance(0.3) ? 0.01 : 0;
+  options.network.native_put = options.network.native_get = options.network.native_atomics = variant.in_network();
   Witness witness;
   const auto outcome = sim::run_world(options, [&](sim::RankWorld& me) {
     auto started = runtime::assemble(foundation_of(me));
     ASSERT_TRUE(started.ok()) << started.status().to_string();
-    exercise(**started, witness, kind, seed);
+    exercise(**started, witness, variant, seed);
     EXPECT_OK((*started)->finish());
   });
   if (!witness.complaint().empty()) return witness.complaint();

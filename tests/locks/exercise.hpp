@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "grapnel/runtime.hpp"
+#include "harness/access.hpp"
 #include "harness/world.hpp"
 
 namespace grapnel::test {
@@ -16,6 +18,38 @@ namespace grapnel::test {
 inline constexpr LockKind kAllLockKinds[] = {LockKind::server_queue, LockKind::ticket,       LockKind::armci_hybrid,
                                              LockKind::test_and_set, LockKind::mcs,          LockKind::mcs_by_cas,
                                              LockKind::cohort,       LockKind::reader_writer};
+
+/// A kind, in its domain.
+struct LockVariant {
+  LockKind kind;
+  AtomicDomain domain = AtomicDomain::processor;
+
+  LockVariant(LockKind its_kind, AtomicDomain its_domain = AtomicDomain::processor)  // NOLINT: a kind is one
+      : kind(its_kind), domain(its_domain) {}
+  bool in_network() const { return domain == AtomicDomain::network; }
+  std::string name() const { return (in_network() ? "network_" : "") + std::string(to_string(kind)); }
+  LockOptions options() const {
+    LockOptions options;
+    options.kind = kind;
+    options.domain = domain;
+    return options;
+  }
+};
+
+/// Those that exist in the network domain.
+inline constexpr LockKind kNetworkLockKinds[] = {LockKind::test_and_set, LockKind::ticket, LockKind::mcs_by_cas};
+
+inline std::vector<LockVariant> all_lock_variants() {
+  std::vector<LockVariant> all(std::begin(kAllLockKinds), std::end(kAllLockKinds));
+  for (const LockKind kind : kNetworkLockKinds) all.emplace_back(kind, AtomicDomain::network);
+  return all;
+}
+/// Those that this job can have.
+inline std::vector<LockVariant> lock_variants(Runtime& g) {
+  std::vector<LockVariant> all = all_lock_variants();
+  if (!has_network_domain(g)) std::erase_if(all, [](const LockVariant& one) { return one.in_network(); });
+  return all;
+}
 
 /// What the ranks of one process saw of one lock; they share it. Whatever goes wrong ends the world with that as its
 /// message: what a broken lock does afterwards proves nothing any more.
@@ -45,9 +79,9 @@ class Witness {
 
 /// Collective: every rank uses one lock in random ways, at random times. At the end the lock must still be there for
 /// all.
-void exercise(Runtime& g, Witness& witness, LockKind kind, std::uint64_t seed);
+void exercise(Runtime& g, Witness& witness, const LockVariant& variant, std::uint64_t seed);
 
 /// Runs it in a simulated world of this seed; empty, or what went wrong.
-std::string exercise_in_sim(LockKind kind, std::uint64_t seed);
+std::string exercise_in_sim(const LockVariant& variant, std::uint64_t seed);
 
 }  // namespace grapnel::test

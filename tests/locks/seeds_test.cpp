@@ -15,19 +15,19 @@ int seeds_per_kind() {
   return text != nullptr ? std::atoi(text) : 200;
 }
 
-class LockSeeds : public ::testing::TestWithParam<LockKind> {};
+class LockSeeds : public ::testing::TestWithParam<LockVariant> {};
 
 TEST_P(LockSeeds, KeepWhatALockPromises) {
   for (const std::uint64_t seed : sim::seeds(seeds_per_kind())) {
     const std::string complaint = exercise_in_sim(GetParam(), seed);
     ASSERT_TRUE(complaint.empty() && !HasFailure())
         << complaint << "\nreplay: GRAPNEL_TEST_SEED=" << seed << " tests/lock_seeds_test --gtest_filter='*/"
-        << to_string(GetParam()) << "'   (in the build folder)";
+        << GetParam().name() << "'   (in the build folder)";
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(AllKinds, LockSeeds, ::testing::ValuesIn(kAllLockKinds),
-                         [](const auto& kind) { return std::string(to_string(kind.param)); });
+INSTANTIATE_TEST_SUITE_P(AllKinds, LockSeeds, ::testing::ValuesIn(all_lock_variants()),
+                         [](const auto& kind) { return kind.param.name(); });
 
 }  // namespace
 }  // namespace grapnel::test

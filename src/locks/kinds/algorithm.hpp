@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 
+#include "core/network_words.hpp"
 #include "grapnel/status.hpp"
 #include "locks/kinds/lock_memory.hpp"
 #include "locks/messages.hpp"
@@ -76,6 +77,9 @@ struct Acquisition {
                 waits_at = 0;  ///< its place in a queue inside the node, and the one before (node_queue.hpp)
   std::uint64_t before = 0;    ///< whom it waits behind
   std::unique_ptr<Answer> answer;
+  std::uint64_t expected = 0;                   ///< network domain: what the comparison under way expects
+  core::NetworkWords::Call* call = nullptr;     ///< … and that operation; null: none
+  std::shared_ptr<core::NetworkWords> call_of;  ///< whose it is
   LockContext* asked_by = nullptr;  ///< keeps the answer's place when the acquisition ends before it arrives
 
   Acquisition() = default;
@@ -84,6 +88,8 @@ struct Acquisition {
   ~Acquisition() {
     if (answer != nullptr) [[unlikely]]
       leave_answer();
+    if (call != nullptr) [[unlikely]]
+      call_of->abandon(call);
   }
 
  private:
@@ -95,6 +101,8 @@ class Algorithm {
   virtual ~Algorithm() = default;
 
   virtual bool has_shared() const { return false; }
+  /// Network domain: what a member asks for there, of which LockContext::network_parts then has the addresses.
+  virtual std::size_t network_bytes() const { return 0; }
   /// The set's memory is there; nothing else was called before.
   virtual void use_memory() {}
 

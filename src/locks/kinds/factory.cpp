@@ -3,6 +3,9 @@
 #include "locks/kinds/armci_hybrid.hpp"
 #include "locks/kinds/cohort.hpp"
 #include "locks/kinds/mcs.hpp"
+#include "locks/kinds/network_mcs.hpp"
+#include "locks/kinds/network_test_and_set.hpp"
+#include "locks/kinds/network_ticket.hpp"
 #include "locks/kinds/reader_writer.hpp"
 #include "locks/kinds/server_queue.hpp"
 #include "locks/kinds/shared_mode.hpp"
@@ -49,9 +52,18 @@ std::unique_ptr<Algorithm> exclusive(LockContext& context) {
   return std::make_unique<Cohort>(context);
 }
 
+std::unique_ptr<Algorithm> in_network(LockContext& context) {
+  switch (context.options.kind) {
+    case LockKind::test_and_set: return std::make_unique<NetworkTestAndSet>(context);
+    case LockKind::ticket: return std::make_unique<NetworkTicket>(context);
+    default: return std::make_unique<NetworkMcs>(context);  // Locks::with_settings refuses all but mcs_by_cas
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<Algorithm> make_algorithm(LockContext& context) {
+  if (context.options.domain == AtomicDomain::network) return in_network(context);
   std::unique_ptr<Algorithm> algorithm = exclusive(context);
   if (!LockContext::counts_readers(context.options)) return algorithm;
   return std::make_unique<SharedMode>(context, std::move(algorithm));

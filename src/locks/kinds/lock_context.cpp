@@ -19,6 +19,7 @@ std::size_t members_here(const launch::Launch& launch, const launch::Group& grou
 }
 
 std::size_t lines_of(const launch::Launch& launch, const launch::Group& group, int count, const LockOptions& options) {
+  if (options.domain == AtomicDomain::network) return 0;  // as those at home only
   const std::size_t here = members_here(launch, group);
   const auto wanted_for = [&](std::size_t homes) {
     const std::size_t locks = static_cast<std::size_t>(count) * homes;
@@ -55,6 +56,7 @@ LockContext::LockContext(const LockEnvironment& environment, std::uint64_t set,
       me(launch.rank()),
       my_node(launch.node()),
       memory(launch, *group, locks, needs_of(launch, *group, locks, wanted)),
+      words(environment.words),
       client_(environment.client),
       server_(environment.server),
       set_(set),

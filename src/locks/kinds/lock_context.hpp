@@ -16,6 +16,7 @@
 #include "base/check.hpp"
 #include "base/mutex.hpp"
 #include "base/random.hpp"
+#include "core/network_words.hpp"
 #include "grapnel/lock.hpp"
 #include "launch/group.hpp"
 #include "launch/launch.hpp"
@@ -35,6 +36,7 @@ struct LockEnvironment {
   progress::Waiting& waiting;
   progress::Client* client;  ///< null in a job of one node
   progress::Server* server;  ///< null where this rank does not lead its node, too
+  std::shared_ptr<core::NetworkWords> words;
 };
 
 /// A structure and the payload behind it, side by side.
@@ -71,10 +73,12 @@ class LockContext {
   const NodeId my_node;
   LockMemory memory;
   Statistics statistics;
+  const std::shared_ptr<core::NetworkWords> words;  ///< for the network domain
+  std::vector<void*> network_parts;                 ///< there: of each member, by its place in the group
 
   /// A kind whose shared mode is shared_mode.hpp's.
   static bool counts_readers(const LockOptions& options) {
-    return options.shared_mode && options.kind != LockKind::reader_writer;
+    return options.shared_mode && options.kind != LockKind::reader_writer && options.domain == AtomicDomain::processor;
   }
 
   NodeId node_of(Rank rank) const { return launch.nodes().node_of[index(rank)]; }

@@ -20,6 +20,7 @@ struct Statistics {
   base::Count gave_up;           ///< timed acquisitions that did not get it, and tries
   base::Count messages;          ///< sent by this rank, without replies
   base::Count server_messages;   ///< sent by this node's server, replies included
+  base::Count adapter_operations;
   std::array<base::Count, kWaitClasses>
       waits;  ///< [k]: acquisitions that waited 2^(k−1) … 2^k ns; only those that waited
 
