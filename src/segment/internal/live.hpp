@@ -21,7 +21,7 @@ struct SegmentTable::Live {
     return {reinterpret_cast<std::byte*>(pool_base + range_offset), range_bytes};
   }
 
-  std::vector<Part> parts;       ///< by group index
+  std::vector<Part> parts;  ///< by group index
   AtomicDomain domain = AtomicDomain::processor;
   bool claimed = false;          ///< this rank took the node's range and gives it back
   std::size_t range_offset = 0;  ///< of the node's range in the pool
