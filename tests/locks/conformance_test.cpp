@@ -16,12 +16,11 @@ WORLD_TEST(LockConformance, NoIncrementIsLost) {
   ASSERT_TRUE(memory.ok());
   const Rank home{g.size() / 2};
   constexpr int kEach = 8;
-  for (const LockKind kind : kAllLockKinds) {
-    SCOPED_TRACE(to_string(kind));
+  for (const LockVariant& variant : lock_variants(g)) {
+    SCOPED_TRACE(variant.name());
     std::int64_t before = 0;
     EXPECT_OK(g.get(memory->on(home), &before, sizeof before, home));
-    LockOptions options;
-    options.kind = kind;
+    LockOptions options = variant.options();
     const auto locks = g.create_lock_set(3, options);
     ASSERT_TRUE(locks.ok()) << locks.status().to_string();
     LockSet set = *locks;
@@ -45,10 +44,9 @@ WORLD_TEST(LockConformance, NoIncrementIsLost) {
 }
 
 WORLD_TEST(LockConformance, MisuseIsAnErrorAndHarmsNothing) {
-  for (const LockKind kind : kAllLockKinds) {
-    SCOPED_TRACE(to_string(kind));
-    LockOptions options;
-    options.kind = kind;
+  for (const LockVariant& variant : lock_variants(g)) {
+    SCOPED_TRACE(variant.name());
+    LockOptions options = variant.options();
     auto created = g.create_lock_set(2, options);
     ASSERT_TRUE(created.ok());
     LockSet set = *created;
@@ -69,7 +67,7 @@ WORLD_TEST(LockConformance, MisuseIsAnErrorAndHarmsNothing) {
     EXPECT_OK(set.unlock(0, me));
     EXPECT_CODE(Code::invalid_argument, set.unlock(0, me));
     const Status shared = set.lock_shared(1, me);
-    EXPECT_EQ(shared.ok(), kind == LockKind::reader_writer) << shared.to_string();
+    EXPECT_EQ(shared.ok(), variant.kind == LockKind::reader_writer) << shared.to_string();
     if (shared.ok()) {
       EXPECT_CODE(Code::invalid_argument, set.unlock(1, me));
       EXPECT_OK(set.unlock_shared(1, me));
@@ -119,10 +117,9 @@ WORLD_TEST(LockConformance, MisuseOfARequestIsAnError) {
   auto other = g.create_lock_set(2);
   ASSERT_OK(other.status());
   const Rank me = g.rank();
-  for (const LockKind kind : kAllLockKinds) {
-    SCOPED_TRACE(to_string(kind));
-    LockOptions options;
-    options.kind = kind;
+  for (const LockVariant& variant : lock_variants(g)) {
+    SCOPED_TRACE(variant.name());
+    LockOptions options = variant.options();
     auto set = g.create_lock_set(2, options);
     ASSERT_OK(set.status());
     auto request = set->start_lock(1, me);
@@ -172,10 +169,9 @@ WORLD_TEST_ON(LockConformance, SetsAreCreatedAlikeOrNotAtAll, shapes_from(2)) {
 WORLD_TEST_ON(LockConformance, TryAndTimeoutsLeaveTheQueueWhole, shapes_from(2)) {
   os::Host& host = *RuntimeAccess::parts(g).host;
   const bool holds = index(g.rank()) == 0;
-  for (const LockKind kind : kAllLockKinds) {
-    SCOPED_TRACE(to_string(kind));
-    LockOptions options;
-    options.kind = kind;
+  for (const LockVariant& variant : lock_variants(g)) {
+    SCOPED_TRACE(variant.name());
+    LockOptions options = variant.options();
     auto created = g.create_lock_set(1, options);
     ASSERT_TRUE(created.ok());
     LockSet set = *created;
@@ -204,10 +200,9 @@ WORLD_TEST_ON(LockConformance, TryAndTimeoutsLeaveTheQueueWhole, shapes_from(2))
 
 // More often than a rank has records: a rank that arrives again takes up the place that it left.
 WORLD_TEST_ON(LockConformance, GivingUpOftenTakesNoMoreMemory, (std::vector<Shape>{{3, 1}, {3, 2}})) {
-  for (const LockKind kind : kAllLockKinds) {
-    SCOPED_TRACE(to_string(kind));
-    LockOptions options;
-    options.kind = kind;
+  for (const LockVariant& variant : lock_variants(g)) {
+    SCOPED_TRACE(variant.name());
+    LockOptions options = variant.options();
     options.backoff_ns = 500;
     auto created = g.create_lock_set(1, options);
     ASSERT_TRUE(created.ok());
@@ -231,10 +226,9 @@ WORLD_TEST_ON(LockConformance, GivingUpOftenTakesNoMoreMemory, (std::vector<Shap
 WORLD_TEST_ON(LockConformance, GrantsAndTimeoutsCross, (std::vector<Shape>{{2, 1}, {2, 2}, {3, 2}, {5, 2}})) {
   os::Host& host = *RuntimeAccess::parts(g).host;
   const bool holds = index(g.rank()) == 0;
-  for (const LockKind kind : kAllLockKinds) {
-    SCOPED_TRACE(to_string(kind));
-    LockOptions options;
-    options.kind = kind;
+  for (const LockVariant& variant : lock_variants(g)) {
+    SCOPED_TRACE(variant.name());
+    LockOptions options = variant.options();
     options.backoff_ns = 500;
     options.backoff_most_ns = 4 * base::kMicrosecond_ns;
     auto created = g.create_lock_set(1, options);
@@ -266,6 +260,70 @@ WORLD_TEST_ON(LockConformance, GrantsAndTimeoutsCross, (std::vector<Shape>{{2, 1
     EXPECT_EQ(got + gave_up, holds ? 0 : 24);
     EXPECT_OK(g.destroy_lock_set(set));
   }
+}
+
+// What does not exist there is refused by all, and nothing is taken.
+WORLD_TEST(LockConformance, TheNetworkDomainHasThreeKinds) {
+  LockOptions options;
+  options.domain = AtomicDomain::network;
+  for (const LockKind kind : kAllLockKinds) {
+    SCOPED_TRACE(to_string(kind));
+    options.kind = kind;
+    const bool exists =
+        std::find(std::begin(kNetworkLockKinds), std::end(kNetworkLockKinds), kind) != std::end(kNetworkLockKinds);
+    const auto made = g.create_lock_set(2, options);
+    EXPECT_EQ(made.ok(), exists && has_network_domain(g)) << made.status().to_string();
+    if (made.ok()) EXPECT_OK(g.destroy_lock_set(*made));
+    if (!made.ok()) EXPECT_CODE(Code::unavailable, made.status());
+  }
+  options.kind = LockKind::ticket;
+  options.shared_mode = true;
+  EXPECT_CODE(Code::unavailable, g.create_lock_set(2, options).status());
+  options.kind = LockKind::test_and_set;
+  options.payload_bytes = 8;
+  EXPECT_CODE(Code::unavailable, g.create_lock_set(2, options).status());
+  if (!has_network_domain(g)) return;
+  options = {};
+  options.domain = AtomicDomain::network;
+  auto made = g.create_lock_set(1, options);
+  ASSERT_OK(made.status());
+  EXPECT_EQ(made->kind(), LockKind::mcs_by_cas);  // the standard one, cohort, does not exist there
+  EXPECT_OK(g.destroy_lock_set(*made));
+}
+
+// Several readers inside at once, and a writer alone: by the value that the comparison returns.
+WORLD_TEST_ON(LockConformance, ReadersShareTestAndSetOfTheNetworkDomain, shapes_from(2)) {
+  if (!has_network_domain(g)) return;
+  LockOptions options = LockVariant(LockKind::test_and_set, AtomicDomain::network).options();
+  options.shared_mode = true;
+  auto made = g.create_lock_set(1, options);
+  ASSERT_OK(made.status());
+  LockSet set = *made;
+  const Rank home{g.size() - 1};
+  EXPECT_OK(set.lock_shared(0, home));
+  EXPECT_OK(g.barrier());  // all are inside
+  const auto tried = set.try_lock(0, home);
+  EXPECT_CODE(Code::invalid_argument, tried.status());  // its own
+  EXPECT_OK(g.barrier());
+  if (index(g.rank()) == 0) {
+    EXPECT_OK(set.unlock_shared(0, home));
+    EXPECT_CODE(Code::timed_out, set.lock_for(0, home, base::kMillisecond_ns));
+  }
+  EXPECT_OK(g.barrier());
+  if (index(g.rank()) != 0) EXPECT_OK(set.unlock_shared(0, home));
+  if (index(g.rank()) == 0) {
+    EXPECT_OK(set.lock(0, home));
+    EXPECT_OK(g.barrier());
+  } else {
+    EXPECT_OK(g.barrier());
+    const auto shared = set.try_lock_shared(0, home);
+    ASSERT_OK(shared.status());
+    EXPECT_FALSE(*shared);
+  }
+  EXPECT_OK(g.barrier());
+  if (index(g.rank()) == 0) EXPECT_OK(set.unlock(0, home));
+  EXPECT_OK(g.barrier());
+  EXPECT_OK(g.destroy_lock_set(set));
 }
 
 WORLD_TEST(LockConformance, ThousandsOfLocksInSeveralSets) {

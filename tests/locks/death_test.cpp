@@ -49,15 +49,14 @@ void take(LockSet& set, Use use) {
   }
 }
 
-void be_a_rank(sim::RankWorld& me, LockKind kind, Use use, Status& told) {
+void be_a_rank(sim::RankWorld& me, const LockVariant& variant, Use use, Status& told) {
   auto started = runtime::assemble(foundation_of(me));
   ASSERT_TRUE(started.ok()) << started.status().to_string();
   Runtime& g = **started;
-  LockOptions options;
-  options.kind = kind;
+  LockOptions options = variant.options();
   options.shared_mode = use.shared;
   auto created = g.create_lock_set(4, options);
-  ASSERT_TRUE(created.ok());
+  ASSERT_TRUE(created.ok()) << created.status().to_string();
   if (me.rank == kHolder) {
     take(*created, use);
     EXPECT_OK(g.barrier());
@@ -72,15 +71,16 @@ void be_a_rank(sim::RankWorld& me, LockKind kind, Use use, Status& told) {
   sim::pass_time(me.host, base::kSecond_ns);  // the servers look, too
 }
 
-Death die_in_sim(Shape shape, LockKind kind, Use use = {}) {
+Death die_in_sim(Shape shape, const LockVariant& variant, Use use = {}) {
   Death death;
   death.told.resize(static_cast<std::size_t>(shape.ranks));
   sim::WorldOptions options{.ranks = shape.ranks, .nodes = shape.nodes};
   options.seed(7);
   options.kills = {{kHolder, 50 * base::kMillisecond_ns}};
+  options.network.native_put = options.network.native_get = options.network.native_atomics = variant.in_network();
   ::testing::internal::CaptureStderr();
   const auto outcome =
-      sim::run_world(options, [&](sim::RankWorld& me) { be_a_rank(me, kind, use, death.told[index(me.rank)]); });
+      sim::run_world(options, [&](sim::RankWorld& me) { be_a_rank(me, variant, use, death.told[index(me.rank)]); });
   death.log = ::testing::internal::GetCapturedStderr();
   EXPECT_TRUE(outcome.ok()) << outcome.report;
   return death;
@@ -121,6 +121,23 @@ TEST_P(LockDeath, NamesWhoWasGrantedItAndHasNotLooked) {
   if (GetParam() == LockKind::test_and_set) GTEST_SKIP() << "tries when it is waited for, not when it is started";
   const Death death = die_in_sim({3, 1}, GetParam(), {.starts = true});
   EXPECT_NE(death.log.find("rank 1 holds it"), std::string::npos) << death.log;
+}
+
+// No server knows of these: a waiter looks by itself, and names what it has seen of the word or of the queue.
+TEST(NetworkLockDeath, EndsEveryWait) {
+  for (const LockKind kind : kNetworkLockKinds) {
+    for (const Shape shape : {Shape{3, 1}, Shape{3, 2}, Shape{3, 3}}) {
+      const Death death = die_in_sim(shape, LockVariant(kind, AtomicDomain::network));
+      SCOPED_TRACE(death.log);
+      for (const std::size_t waiter : {0, 2}) {
+        const Status& told = death.told[waiter];
+        EXPECT_CODE(Code::peer_dead, told);
+        const std::string waited =
+            "rank " + std::to_string(waiter) + " waited for lock 3 of rank 0 (" + to_string(kind);
+        EXPECT_NE(told.message().find(waited), std::string::npos) << told.to_string();
+      }
+    }
+  }
 }
 
 // In the queues of ranks and of nodes: a place that was taken up again, and one behind others of the node.
