@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iterator>
 #include <map>
@@ -123,16 +124,18 @@ std::chrono::seconds deadline() {
   return std::chrono::seconds(text != nullptr ? std::atoi(text) : 60);
 }
 
-void run_processes_over(const char* transport, const WorldTest& test, Shape shape) {
+// `bodies`: the full names of one test or more, with commas.
+void run_processes_over(const char* transport, const std::string& bodies, Shape shape) {
   const ProcessOutcome outcome =
-      run_job(shape, {{"GRAPNEL_TEST_BODY", test.suite + "." + test.name}, {"GRAPNEL_TRANSPORT", transport}},
-              {"/proc/self/exe"}, deadline());
+      run_job(shape, {{"GRAPNEL_TEST_BODY", bodies}, {"GRAPNEL_TRANSPORT", transport}}, {"/proc/self/exe"}, deadline());
   EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
   EXPECT_EQ(outcome.left_behind, "");
 }
 
-void run_over_ucx(const WorldTest& test, Shape shape) { run_processes_over("ucx", test, shape); }
-void run_over_local(const WorldTest& test, Shape shape) { run_processes_over("local", test, shape); }
+std::string full_name(const WorldTest& test) { return test.suite + "." + test.name; }
+
+void run_over_ucx(const WorldTest& test, Shape shape) { run_processes_over("ucx", full_name(test), shape); }
+void run_over_local(const WorldTest& test, Shape shape) { run_processes_over("local", full_name(test), shape); }
 
 // The transport's own tests are its conformance suite: here two shapes show that the layers above work on it.
 bool is_shape_for_local(Shape shape) {
@@ -160,23 +163,38 @@ void expect_native(Runtime& g) {
   EXPECT_OK(g.free(*memory));
 }
 
-int run_as_rank(const std::string& name) {
-  for (const WorldTest& test : tests()) {
-    if (test.suite + "." + test.name != name) continue;
-    auto started = Runtime::start();
-    if (!started) {
-      fmt::print(stderr, "cannot start: {}\n", started.status().to_string());
-      return 1;
+std::vector<const WorldTest*> tests_named(const std::string& names) {
+  std::vector<const WorldTest*> found;
+  std::istringstream list(names);
+  for (std::string name; std::getline(list, name, ',');) {
+    const auto test =
+        std::find_if(tests().begin(), tests().end(), [&](const auto& one) { return full_name(one) == name; });
+    if (test == tests().end()) {
+      fmt::print(stderr, "no world test is named {}\n", name);
+      return {};
     }
-    Runtime& g = **started;
-    SCOPED_TRACE(rank_trace(g));
-    test.body(g);
-    if (wants_native()) expect_native(g);
-    EXPECT_OK(g.finish());
-    return ::testing::UnitTest::GetInstance()->ad_hoc_test_result().Failed() ? 1 : 0;
+    found.push_back(&*test);
   }
-  fmt::print(stderr, "no world test is named {}\n", name);
-  return 2;
+  return found;
+}
+
+int run_as_rank(const std::string& names) {
+  const auto bodies = tests_named(names);
+  if (bodies.empty()) return 2;
+  auto started = Runtime::start();
+  if (!started) {
+    fmt::print(stderr, "cannot start: {}\n", started.status().to_string());
+    return 1;
+  }
+  Runtime& g = **started;
+  SCOPED_TRACE(rank_trace(g));
+  for (const WorldTest* test : bodies) {
+    SCOPED_TRACE(full_name(*test));
+    test->body(g);
+  }
+  if (wants_native()) expect_native(g);
+  EXPECT_OK(g.finish());
+  return ::testing::UnitTest::GetInstance()->ad_hoc_test_result().Failed() ? 1 : 0;
 }
 
 // ---- registration ----
@@ -207,6 +225,42 @@ void tell_what_ran() {
       list += fmt::format(" {}/{}", shape.first, shape.second);
     }
     fmt::print("worlds: {}: {} tests, ranks/nodes{}\n", world, count, list);
+  }
+}
+
+// ---- many tests in one job ----
+
+// GRAPNEL_TEST_TOGETHER, a comma list of suites or of full names, is for the slow guest with soft RDMA, where a job's
+// start takes seconds: in place of the tests of each world there is one of nodes per shape.
+bool goes_together(const WorldTest& test) {
+  const char* chosen = std::getenv("GRAPNEL_TEST_TOGETHER");
+  std::istringstream list(chosen != nullptr ? chosen : "");
+  for (std::string one; std::getline(list, one, ',');) {
+    if (one == test.suite || one == full_name(test)) return true;
+  }
+  return false;
+}
+
+void run_together(const std::string& bodies, int count, Shape shape) {
+  run_processes_over("ucx", bodies, shape);
+  ran()[wants_native() ? "nodes_native" : "nodes"][{shape.ranks, shape.nodes}] += count;
+}
+
+// One GoogleTest per shape, whose job runs all that have this shape, one after another.
+void register_together() {
+  std::map<std::pair<int, int>, std::vector<std::string>> names;
+  for (const WorldTest& test : tests()) {
+    if (!goes_together(test)) continue;
+    for (const Shape shape : test.shapes) {
+      if (shape.nodes > 1) names[{shape.ranks, shape.nodes}].push_back(full_name(test));
+    }
+  }
+  for (const auto& [shape, of_shape] : names) {
+    const std::string name = fmt::format("nodes_ranks_{}_nodes_{}", shape.first, shape.second);
+    const auto run = [bodies = fmt::format("{}", fmt::join(of_shape, ",")), count = static_cast<int>(of_shape.size()),
+                      shape = Shape{shape.first, shape.second}] { run_together(bodies, count, shape); };
+    ::testing::RegisterTest("Together", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                            [run]() -> ::testing::Test* { return new WorldCase(run); });
   }
 }
 
@@ -285,8 +339,12 @@ std::string rank_trace(const Runtime& g) {
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
-  if (const char* body = std::getenv("GRAPNEL_TEST_BODY")) return grapnel::test::run_as_rank(body);
-  grapnel::test::register_all();
+  if (const char* bodies = std::getenv("GRAPNEL_TEST_BODY")) return grapnel::test::run_as_rank(bodies);
+  if (std::getenv("GRAPNEL_TEST_TOGETHER") != nullptr) {
+    grapnel::test::register_together();
+  } else {
+    grapnel::test::register_all();
+  }
   const int outcome = RUN_ALL_TESTS();
   grapnel::test::tell_what_ran();
   return outcome;

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`lab guest run`: the time limit, and that nothing is left after kill -9 or ctrl-C.
+"""`lab guest run`: output, exit code, files and devices, the time limit, and that nothing is left after kill -9.
 
 guest_test.py [unittest arguments]
 """
 
+import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 from pathlib import Path
@@ -38,6 +40,16 @@ def machines_of(process):
 
 
 class Guest(unittest.TestCase):
+    def test_what_a_program_does_comes_back(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = (f'echo "to out"; echo "to err" >&2; ls /sys/class/infiniband; ls /sys/class/net >{folder}/net;'
+                      f'echo "$0" >{HERE}/lost; pwd; exit 7')
+            done = run("bash", "-c", script, "it's  $HOME", devices=3, out=folder)
+            self.assertEqual((done.returncode, done.stderr), (7, "to err\n"), done.stdout)
+            self.assertEqual(done.stdout.split(), ["to", "out", "rxe0", "rxe1", "rxe2", os.getcwd()])
+            self.assertIn("fabric", Path(folder, "net").read_text().split())
+        self.assertFalse((HERE / "lost").exists(), "the guest wrote into this machine's files")
+
     def test_time_is_limited(self):
         begin = time.monotonic()
         done = run("sleep", "1000", timeout=5)
@@ -58,6 +70,11 @@ class Guest(unittest.TestCase):
                 while Path(f"/proc/{machines[0]}/cmdline").exists() and time.monotonic() < end:
                     time.sleep(0.02)
                 self.assertFalse(Path(f"/proc/{machines[0]}/cmdline").exists(), "qemu is left")
+
+    def test_a_program_that_is_not_there(self):
+        done = run("/no/such/program")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"^lab: error: in the guest: cannot start /no/such/program: ")
 
 
 if __name__ == "__main__":

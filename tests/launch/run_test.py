@@ -275,7 +275,7 @@ class Kill(Case):
     def back_of(self, job):
         return self.children_of(job.pid)[0]
 
-    def one_kill(self, how, ranks, nodes, victim, delay_s):
+    def one_kill(self, how, ranks, nodes, victim, delay_s, limit_s=5):
         job, ranks_of = self.start_staying(how, ranks, nodes)
         back = self.back_of(job)
         time.sleep(delay_s)
@@ -288,7 +288,7 @@ class Kill(Case):
         else:
             os.kill(ranks_of[victim], signal.SIGKILL)
             expected = f"grapnel run: rank {victim} was killed by signal 9 (Killed); the job ends\n"
-        code, err = self.finish(job)
+        code, err = self.finish(job, limit_s)
         self.assertNotEqual(code, 0)
         self.assertEqual(self.of_the_launcher(err), expected)
 

@@ -41,6 +41,12 @@ class BusyKill(run_test.Kill):
             with self.subTest(number=number, seed=seed, how=how, ranks=ranks, nodes=nodes, victim=victim):
                 self.one_kill(how, ranks, nodes, victim, dice.random() * 0.2)
 
+    def test_native_transfers(self):
+        """The target's leader, whose memory the adapter reads and writes, and an origin. For slow guests with such a device."""
+        for how, victim in (("put", 2), ("get", 2), ("put", 0), ("mix", 1)):
+            with self.subTest(how=how, victim=victim):
+                self.one_kill(how, 3, 2, victim, 1.0, limit_s=20)
+
     def test_a_rank_that_ends_well_without_leaving(self):
         for ranks, nodes in ((2, 1), (2, 2), (3, 3), (5, 2)):
             with self.subTest(ranks=ranks, nodes=nodes):

@@ -32,10 +32,17 @@ class CiTest(TreeTest):
     def test_all_is_well(self):
         done = self.run_ci('echo "Total Tests: 3"')
         self.assertEqual((done.returncode, done.stdout.splitlines()[-1]),
-                         (0, "100% tests passed, 0 tests failed out of 24"), done.stdout)
+                         (0, "100% tests passed, 0 tests failed out of 27"), done.stdout)
         self.assertIn("test --preset tsan --label free", self.called())
         self.assertIn("test --label slow", self.called())
         self.assertIn("test --mpi mpich --label mpi", self.called())
+        self.assertIn("lab guest test", self.called())
+
+    def test_without_a_guest_that_step_is_skipped(self):
+        self.program("dev", 'echo "100% tests passed, 0 tests failed out of 3"; [ "$1" != lab ] || exit 77')
+        done = self.run_ci('echo "Total Tests: 3"')
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("guest: skipped", done.stdout)
 
     def test_without_tests_for_the_sanitizers_it_fails(self):
         for ctest in ('echo "Total Tests: 0"', "exit 1"):

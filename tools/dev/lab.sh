@@ -17,11 +17,22 @@ as_root_with_environment() {
 }
 
 # A guest needs packages, but not root. Where they cannot be installed, tools/lab states what is missing and is skipped.
+# `test` takes the options of a build, and builds.
 command_guest() {
-  if ! is_one_of --help "$@" && ! is_one_of -h "$@" && [ -z "$(ls /sys/class/infiniband 2>/dev/null)" ]; then
-    (install_packages guest) >&2 || say "going on without them"
+  local preset mpi cc build_dir rest more=()
+  if ! is_one_of --help "$@" && ! is_one_of -h "$@"; then
+    if [ -z "$(ls /sys/class/infiniband 2>/dev/null)" ]; then
+      (install_packages guest) >&2 || say "going on without them"
+    fi
+    if [ "${1-}" = test ]; then
+      parse_build_options options "$@"
+      set -- "${rest[@]}"
+      (install_packages $(groups_of_build "$mpi" "$cc") test) >&2
+      build_tree >&2
+      more=(--build "$build_dir")
+    fi
   fi
-  exec python3 -B "$root/tools/lab/lab" guest "$@"
+  exec python3 -B "$root/tools/lab/lab" guest "$@" "${more[@]}"
 }
 
 command_lab() {

@@ -4,6 +4,7 @@
 Where this machine has none, that is a guest under qemu, whose kernel makes soft RoCE devices.
 """
 
+import argparse
 import os
 import platform
 import shutil
@@ -11,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import guest_image
@@ -71,6 +73,18 @@ def command_run(options):
     return guest_machine.run(image, order_of(options), options)
 
 
+def command_test(options):
+    """The tests of a build with the label rdma. ctest prints how many passed."""
+    options.command = ["ctest", "--test-dir", str(options.build.resolve()), "-L", "^rdma$", "--output-on-failure",
+                       "--no-tests=error", *(["-R", options.pattern] if options.pattern else [])]
+    options.out, options.env = None, []
+    began = time.monotonic()
+    code = command_run(options)
+    if code != SKIPPED:
+        print(f"lab: {time.monotonic() - began:.0f} s with the guest's start, exit code {code}", file=sys.stderr)
+    return code
+
+
 def run_here(order, limit_s):
     """The program on this machine; its process group ends with it, and with this process."""
     for number in SIGNALS:
@@ -96,7 +110,7 @@ def run_here(order, limit_s):
 def add_commands(commands):
     top = commands.add_parser("guest", help="a guest with soft RDMA devices", description=(
         "Runs a program where there are RDMA devices: in a guest under qemu, or on this machine where it has some."))
-    actions = top.add_subparsers(dest="action", required=True, metavar="run")
+    actions = top.add_subparsers(dest="action", required=True, metavar="run | test")
     run = actions.add_parser("run", help="run a program", description=(
         "Runs a program on this machine's files, which it cannot change. Its output and exit code come back; 124 after "
         "--timeout, 77 where there can be no guest."))
@@ -105,6 +119,11 @@ def add_commands(commands):
     run.add_argument("--env", action="append", type=setting, default=[], metavar="NAME=VALUE",
                      help="a variable for the program, beside this shell's")
     run.add_argument("command", nargs="+", metavar="-- PROGRAM ...")
+    test = actions.add_parser("test", help="run the tests with the label rdma", description=(
+        "Runs the tests with the label rdma, by ctest. Exit codes as those of run."))
+    add_limits(test)
+    test.add_argument("--build", type=Path, default=ROOT / "build/release", help=argparse.SUPPRESS)
+    test.add_argument("pattern", nargs="?", metavar="PATTERN", help="only tests whose name matches")
 
 
 def add_limits(command):
@@ -118,4 +137,4 @@ def add_limits(command):
 
 
 def command(options):
-    return {"run": command_run}[options.action](options)
+    return {"run": command_run, "test": command_test}[options.action](options)

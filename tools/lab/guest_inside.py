@@ -24,8 +24,10 @@ class GuestError(Exception):
     pass
 
 
-def command(*words):
-    done = subprocess.run(words, capture_output=True, text=True, check=False, env={"PATH": SYSTEM_PATH})
+def command(*words, lines=()):
+    """Runs a command of the system, which may read lines."""
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env={"PATH": SYSTEM_PATH},
+                          input="".join(f"{line}\n" for line in lines))
     if done.returncode:
         raise GuestError(f"'{' '.join(words)}' failed: {done.stderr.strip() or done.stdout.strip()}")
 
@@ -55,24 +57,24 @@ def write(path, value):
 
 def make_devices(count):
     """rxe0 and up, each on one end of a veth pair whose other end is a port of the bridge."""
-    command("ip", "link", "set", "lo", "up")
     if not count:
-        return
+        return command("ip", "link", "set", "lo", "up")
     # All devices are in one network namespace: each address answers on its own interface only, and frames between two
     # of them go over the bridge.
     for name, value in (("rp_filter", "0"), ("accept_local", "1"), ("arp_ignore", "1"), ("arp_announce", "2")):
         write(f"ipv4/conf/all/{name}", value)
     write("ipv4/conf/default/rp_filter", "0")
     write("ipv6/conf/default/disable_ipv6", "1")
-    command("ip", "link", "add", "fabric", "type", "bridge")
-    command("ip", "link", "set", "fabric", "up")
+    links = ["link set lo up", "link add fabric type bridge", "link set fabric up"]
     for index in range(count):
-        interface, port = f"eth{index}", f"port{index}"
-        command("ip", "link", "add", interface, "type", "veth", "peer", "name", port)
-        command("ip", "link", "set", port, "master", "fabric", "up")
-        command("ip", "link", "set", interface, "up")
-        command("ip", "addr", "add", f"10.88.0.{10 + index}/24", "dev", interface, "noprefixroute")
-        command("rdma", "link", "add", f"rxe{index}", "type", "rxe", "netdev", interface)
+        links += [
+            f"link add eth{index} type veth peer name port{index}",
+            f"link set port{index} master fabric up",
+            f"link set eth{index} up",
+            f"addr add 10.88.0.{10 + index}/24 dev eth{index} noprefixroute",
+        ]
+    command("ip", "-batch", "-", lines=links)
+    command("rdma", "-batch", "-", lines=[f"link add rxe{index} type rxe netdev eth{index}" for index in range(count)])
 
 
 def relay(source, port):
