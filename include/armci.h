@@ -145,7 +145,8 @@ ARMCI_CALL_(int, Free, (void* pointer)); /* collective: each rank names its own 
 /* The same over a group; pointers[i] belongs to the group's rank i. */
 ARMCI_CALL_(int, Malloc_group, (void** pointers, armci_size_t bytes, ARMCI_Group* group));
 ARMCI_CALL_(int, Free_group, (void* pointer, ARMCI_Group* group));
-/* `device` names a kind of memory; there is one kind here. */
+/* `device` names a kind of memory. "network": the adapter of the memory's node executes Rmw of 64-bit words there, and
+ * accumulates are refused; an error in all ranks where adapters do not (`grapnel info`). All others are one kind. */
 ARMCI_CALL_(int, Malloc_memdev, (void** pointers, armci_size_t bytes, const char* device));
 ARMCI_CALL_(int, Malloc_group_memdev, (void** pointers, armci_size_t bytes, ARMCI_Group* group, const char* device));
 ARMCI_CALL_(int, Free_memdev, (void* pointer));

@@ -34,8 +34,9 @@ GRAPNEL_API const char* to_string(LockKind kind);
 struct LockOptions {
   LockKind kind = LockKind::standard;
   /// In the network domain test_and_set, ticket and mcs_by_cas exist, and `standard` is the configured kind where it is
-  /// one of them, else mcs_by_cas. They take no processor of the home's node, carry no payload, and test_and_set alone
-  /// has a shared mode. Where the domain cannot be had, unavailable.
+  /// one of them, else mcs_by_cas; GRAPNEL_LOCK_DOMAIN puts standard locks without payloads and shared mode there. They
+  /// take no processor of the home's node, carry no payload, and test_and_set alone has a shared mode. Where the domain
+  /// cannot be had, unavailable.
   AtomicDomain domain = AtomicDomain::processor;
   /// The locks can be taken shared, too; reader_writer's always can. With the other kinds a reader passes through the
   /// lock and counts itself, and a writer that holds the lock waits until all readers have left. Writers alone send no

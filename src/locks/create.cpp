@@ -68,10 +68,6 @@ Result<std::uint64_t> agreed_number(const launch::Group& group, const std::vecto
   return first.number;
 }
 
-bool exists_in_network(LockKind kind) {
-  return kind == LockKind::test_and_set || kind == LockKind::ticket || kind == LockKind::mcs_by_cas;
-}
-
 // Of options whose kind is no longer the standard one.
 Status check_network(const LockOptions& options) {
   if (!exists_in_network(options.kind)) {
@@ -107,10 +103,18 @@ Status check(int count, const LockOptions& options) {
 
 }  // namespace
 
+bool exists_in_network(LockKind kind) {
+  return kind == LockKind::test_and_set || kind == LockKind::ticket || kind == LockKind::mcs_by_cas;
+}
+
 Status Locks::with_settings(int count, LockOptions& options) const {
   GRAPNEL_TRY(check(count, options));
+  const bool standard = options.kind == LockKind::standard;
+  if (standard && options.payload_bytes == 0 && !options.shared_mode && settings_.domain == AtomicDomain::network) {
+    options.domain = AtomicDomain::network;
+  }
   const bool network = options.domain == AtomicDomain::network;
-  if (options.kind == LockKind::standard) {
+  if (standard) {
     options.kind = network && !exists_in_network(settings_.kind) ? LockKind::mcs_by_cas : settings_.kind;
   }
   if (network) GRAPNEL_TRY(check_network(options));
@@ -145,13 +149,8 @@ Status Locks::allocate_and_begin(const std::shared_ptr<Set>& set) {
   GRAPNEL_ASSIGN_OR_RETURN(const auto allocated,
                            segments_.allocate(group, memory.allocates_block() ? memory.block_bytes() : 0));
   void* const block = allocated.parts[group.index_of(memory.block_owner())].address;
-  Status failed = allocate_network(*set);
-  if (failed.ok()) {
-    failed = begin(set, block);
-    if (failed.ok() || failed.code() == Code::peer_dead) return failed;
-    return free_memory(*set).ok() ? failed : Status(Code::system, "the memory of a set of locks could not be freed");
-  }
-  if (failed.code() == Code::peer_dead) return failed;
+  Status failed = begin(set, block);
+  if (failed.ok() || failed.code() == Code::peer_dead) return failed;
   GRAPNEL_TRY(segments_.free(group, memory.allocates_block() ? block : nullptr));
   return failed;
 }
@@ -167,19 +166,18 @@ Status Locks::allocate_network(Set& set) {
   Status opened = exchange::agree_on(exchange_, group, environment_.words->open(group));
   set.use_network(allocated.parts);
   if (opened.ok() || opened.code() == Code::peer_dead) return opened;
-  GRAPNEL_TRY(segments_.free(group, set.my_network_part()));
+  GRAPNEL_TRY(free_network(set));
   return opened;
 }
 
-Status Locks::free_memory(Set& set) {
-  if (set.network_bytes() != 0) {
-    environment_.words->forget_keys();
-    GRAPNEL_TRY(segments_.free(set.group(), set.my_network_part()));
-  }
-  return segments_.free(set.group(), set.memory().allocates_block() ? set.memory().block() : nullptr);
+Status Locks::free_network(Set& set) {
+  if (set.network_bytes() == 0) return {};
+  environment_.words->forget_keys();
+  return segments_.free(set.group(), set.my_network_part());
 }
 
 Status Locks::begin(const std::shared_ptr<Set>& set, void* block) {
+  GRAPNEL_TRY(allocate_network(*set));
   set->use_block(block);
   open(set);
   const bool by_us = set->memory().allocates_block() && set->leader_is_outside();
@@ -188,14 +186,17 @@ Status Locks::begin(const std::shared_ptr<Set>& set, void* block) {
   if (failed.ok() || failed.code() == Code::peer_dead) return failed;
   close(*set);
   if (by_us && mine.ok()) GRAPNEL_TRY(tell_server(*set, true));
+  GRAPNEL_TRY(free_network(*set));
   return failed;
 }
+
+Status Locks::settle(const Set& set) { return set.network_bytes() != 0 ? environment_.words->settle() : Status(); }
 
 Status Locks::destroy(Set& set) {
   if (set.is_closed()) return Status(Code::invalid_argument, "there are no locks to destroy");
   const launch::Group& group = set.group();
   const bool takes = set.any_taken();
-  if (set.network_bytes() != 0) GRAPNEL_TRY(environment_.words->settle());
+  GRAPNEL_TRY(settle(set));
   GRAPNEL_ASSIGN_OR_RETURN(const auto takers, exchange_.allgather(group, base::bytes_of(takes)));
   for (std::size_t member = 0; member < takers.size(); ++member) {
     if (takers[member].front() != std::byte{0}) {
@@ -203,14 +204,18 @@ Status Locks::destroy(Set& set) {
                                                         index(group.members[member])));
     }
   }
+  const LockMemory& memory = set.memory();
   Status ended = end(set);
-  GRAPNEL_TRY(free_memory(set));
+  GRAPNEL_TRY(segments_.free(group, memory.allocates_block() ? memory.block() : nullptr));
   return ended;
 }
 
 Status Locks::end(Set& set) {
   close(set);
-  return set.memory().allocates_block() && set.leader_is_outside() ? tell_server(set, true) : Status();
+  const bool by_us = set.memory().allocates_block() && set.leader_is_outside();
+  Status told = by_us ? tell_server(set, true) : Status();
+  GRAPNEL_TRY(free_network(set));
+  return told;
 }
 
 void Locks::open(std::shared_ptr<Set> set) {

@@ -32,6 +32,8 @@ struct LockSetBody;
 inline constexpr std::size_t kLockKinds = 9;  ///< by LockKind
 
 void add(LockCounts& sum, const LockCounts& one);
+/// Whether locks of that kind can be in the network domain.
+bool exists_in_network(LockKind kind);
 
 extern const core::ServiceType kService;
 
@@ -59,9 +61,13 @@ class Locks final : public core::Service {
   std::shared_ptr<Set> prepare(std::uint64_t number, std::shared_ptr<const launch::Group> group, int count,
                                const LockOptions& options) const;
   /// Collective. `block`: zeroed segment memory, of `memory().block_bytes()` at a cache line, in the part of the node's
-  /// first member. Where it fails, at all members, there are no locks. Errors: refused, peer_dead. Cost: an exchange,
-  /// and a request to the server of a node whose leader is no member.
+  /// first member. Where it fails, at all members, there are no locks. Errors: refused, unavailable (network domain),
+  /// no_memory, peer_dead. Cost: an exchange, and a request to the server of a node whose leader is no member; in the
+  /// network domain five exchanges more.
   Status begin(const std::shared_ptr<Set>& set, void* block);
+  /// This rank's operations on the set's words have ended, also those that nothing waited for: of each member before
+  /// `end`. Errors: peer_dead.
+  Status settle(const Set& set);
   /// Collective, after all members know that none holds or waits for a lock of the set. The block is the caller's
   /// again.
   Status end(Set& set);
@@ -90,7 +96,7 @@ class Locks final : public core::Service {
   // create.cpp
   Status allocate_and_begin(const std::shared_ptr<Set>& set);
   Status allocate_network(Set& set);
-  Status free_memory(Set& set);
+  Status free_network(Set& set);
   Status tell_server(const Set& set, bool ends);
   progress::Outcome on_set(progress::Request& request);
   std::shared_ptr<Set> set_of(const LockSetBody& body, std::shared_ptr<const launch::Group> group) const;

@@ -16,6 +16,10 @@ std::vector<base::Choice<LockKind>> kind_choices() {
           {"reader_writer", LockKind::reader_writer}};
 }
 
+std::vector<base::Choice<AtomicDomain>> domain_choices() {
+  return {{"processor", AtomicDomain::processor}, {"network", AtomicDomain::network}};
+}
+
 const base::SettingsGroup& Settings::group() {
   static const base::SettingsGroup settings{
       Settings(),
@@ -23,6 +27,9 @@ const base::SettingsGroup& Settings::group() {
           base::alike_in_all_ranks(base::choice("GRAPNEL_LOCK",
                                                 "the algorithm of locks that are created without a kind", kKindNames,
                                                 &Settings::kind, kind_choices())),
+          base::alike_in_all_ranks(base::choice(
+              "GRAPNEL_LOCK_DOMAIN", "what updates locks that are created without a kind, payloads and shared mode",
+              kDomainNames, &Settings::domain, domain_choices())),
           base::integer("GRAPNEL_LOCK_BACKOFF_NS", "first pause of a lock that tries again", "100..1000000000",
                         &Settings::backoff_ns, 100, base::kSecond_ns),
           base::integer("GRAPNEL_LOCK_BACKOFF_MOST_NS", "longest pause of a lock that tries again", "100..1000000000",

@@ -30,16 +30,17 @@ Result<std::unique_ptr<core::Service>> open(core::Core& core, progress::HandlerI
 struct Offer {
   std::uint64_t base = 0, bytes = 0;
   std::int64_t unit = 0;
-  std::uint32_t flavor = 0, lock_kind = 0, no_locks = 0, contiguous = 0, same_unit = 0;
+  std::uint32_t flavor = 0, lock_kind = 0, lock_domain = 0, no_locks = 0, contiguous = 0, same_unit = 0;
   std::uint32_t way = kInSegment;  ///< to its memory
-  std::uint32_t objection = 0, unused = 0;
+  std::uint32_t objection = 0;
   std::uint64_t locks = 0;  ///< number of the set, from the group's first member
 
   static constexpr std::uint32_t kInSegment = 0, kLent = 1, kNone = 2;
 
   bool is_like(const Offer& other) const {
-    return flavor == other.flavor && lock_kind == other.lock_kind && no_locks == other.no_locks &&
-           contiguous == other.contiguous && same_unit == other.same_unit && (same_unit == 0 || unit == other.unit);
+    return flavor == other.flavor && lock_kind == other.lock_kind && lock_domain == other.lock_domain &&
+           no_locks == other.no_locks && contiguous == other.contiguous && same_unit == other.same_unit &&
+           (same_unit == 0 || unit == other.unit);
   }
 };
 static_assert(std::has_unique_object_representations_v<Offer>);
@@ -69,6 +70,21 @@ Status check_offers(const std::vector<Offer>& offers, const std::vector<Part>& p
     }
   }
   return {};
+}
+
+LockOptions lock_options_of(const Options& wanted, const Settings& settings) {
+  LockOptions options;
+  options.domain = wanted.lock_domain.value_or(settings.lock_domain);
+  const bool network = options.domain == AtomicDomain::network;
+  const bool replaces = network && !locks::exists_in_network(settings.lock);
+  options.kind = wanted.lock_kind.value_or(replaces ? LockKind::test_and_set : settings.lock);
+  options.shared_mode = !network || options.kind == LockKind::test_and_set;
+  return options;
+}
+
+/// Locks were asked for by kind or domain: where they cannot be had that is an error, and not a window for the host.
+Status of_locks(const Status& made) {
+  return made.code() == Code::unavailable ? Status(Code::invalid_argument, made.message()) : made;
 }
 
 bool has_own_memory(Flavor flavor) { return flavor == Flavor::allocated || flavor == Flavor::shared; }
@@ -136,7 +152,7 @@ Windows::Created Windows::make(std::span<const Rank> places, const Wish& wish) {
   }
   Status made = agree(*window, wish);
   if (made.ok()) made = allocate_memory(*window);
-  if (made.ok() && window->locks_ != nullptr) made = services_->locks.begin(window->locks_, window->lock_block_);
+  if (made.ok() && window->locks_ != nullptr) made = of_locks(services_->locks.begin(window->locks_, window->lock_block_));
   if (made.ok()) {
     window->near_.open(window->parts_, wish.flavor == Flavor::dynamic);
     return window;
@@ -164,16 +180,15 @@ Status Windows::settle_objections(const Options& options, std::uint32_t largest)
 }
 
 Status Windows::agree(Window& window, const Wish& wish) {
-  LockOptions lock_options;
-  lock_options.kind = wish.options.lock_kind.value_or(settings_.lock);
-  lock_options.shared_mode = true;
-  GRAPNEL_TRY(services_->locks.with_settings(1, lock_options));
+  LockOptions lock_options = lock_options_of(wish.options, settings_);
+  GRAPNEL_TRY(of_locks(services_->locks.with_settings(1, lock_options)));
   Offer mine;
   mine.base = reinterpret_cast<std::uint64_t>(wish.base);
   mine.bytes = wish.bytes;
   mine.unit = wish.unit;
   mine.flavor = static_cast<std::uint32_t>(wish.flavor);
   mine.lock_kind = static_cast<std::uint32_t>(lock_options.kind);
+  mine.lock_domain = static_cast<std::uint32_t>(lock_options.domain);
   mine.no_locks = wish.options.no_locks ? 1 : 0;
   mine.contiguous = wish.options.contiguous ? 1 : 0;
   mine.same_unit = wish.options.same_unit ? 1 : 0;
@@ -248,6 +263,7 @@ Status Windows::give_back(Window& window) {
 Outcome Windows::free(Window& window) {
   GRAPNEL_WINDOW_TRY(window.may_be_freed());
   Outcome completed = window.complete_all(true);
+  if (window.locks_ != nullptr) GRAPNEL_WINDOW_TRY(services_->locks.settle(*window.locks_));
   const Status met = window.meet();
   if (!met.ok() && met.code() != Code::refused) return met;
   GRAPNEL_WINDOW_TRY(give_back(window));

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <new>
 
@@ -11,6 +12,7 @@
 #include "api/armci/errors.hpp"
 #include "api/armci/rank_waits.hpp"
 
+using grapnel::AtomicDomain;
 using grapnel::Code;
 using grapnel::Group;
 using grapnel::Memory;
@@ -36,7 +38,13 @@ int first_with_bad_arguments(const char* call, const GroupEntry& group, const St
   return first;
 }
 
-int allocate(const char* call, void** pointers, armci_size_t bytes, const ARMCI_Group* group) {
+/// The device "network" is the network domain: the adapter of the memory's node updates its words. Others are memory.
+AtomicDomain domain_of(const char* device) {
+  return device != nullptr && std::strcmp(device, "network") == 0 ? AtomicDomain::network : AtomicDomain::processor;
+}
+
+int allocate(const char* call, void** pointers, armci_size_t bytes, const ARMCI_Group* group,
+             AtomicDomain domain = AtomicDomain::processor) {
   return answer(call, [&](Job& job) -> Status {
     const ARMCI_Group world = job.groups.world_handle();
     GRAPNEL_ASSIGN_OR_RETURN(const auto entry, job.groups.find_mine(group != nullptr ? group : &world));
@@ -44,7 +52,8 @@ int allocate(const char* call, void** pointers, armci_size_t bytes, const ARMCI_
     GRAPNEL_TRY(meet(call, job, entry->core, earlier));
     if (!earlier.ok()) report(call, earlier);  // the memory is there all the same
     const bool usable = bytes >= 0 && pointers != nullptr;
-    const auto memory = job.runtime->allocate(entry->core, usable ? static_cast<std::size_t>(bytes) : kImpossible);
+    const std::size_t wanted = usable ? static_cast<std::size_t>(bytes) : kImpossible;
+    const auto memory = job.runtime->allocate(entry->core, wanted, domain);
     const int culprit = memory.ok() ? kNobody : first_with_bad_arguments(call, *entry, memory.status(), usable);
     if (bytes < 0) return negative("bytes", bytes);
     if (pointers == nullptr) return null_pointer("pointers");
@@ -81,8 +90,7 @@ ARMCI_DEFINE(int, Malloc, (void** pointers, armci_size_t bytes)) {
 }
 
 ARMCI_DEFINE(int, Malloc_memdev, (void** pointers, armci_size_t bytes, const char* device)) {
-  static_cast<void>(device);
-  return allocate("ARMCI_Malloc_memdev", pointers, bytes, nullptr);
+  return allocate("ARMCI_Malloc_memdev", pointers, bytes, nullptr, domain_of(device));
 }
 
 ARMCI_DEFINE(int, Malloc_group, (void** pointers, armci_size_t bytes, ARMCI_Group* group)) {
@@ -91,9 +99,8 @@ ARMCI_DEFINE(int, Malloc_group, (void** pointers, armci_size_t bytes, ARMCI_Grou
 }
 
 ARMCI_DEFINE(int, Malloc_group_memdev, (void** pointers, armci_size_t bytes, ARMCI_Group* group, const char* device)) {
-  static_cast<void>(device);
   if (group == nullptr) return report("ARMCI_Malloc_group_memdev", null_pointer("group"));
-  return allocate("ARMCI_Malloc_group_memdev", pointers, bytes, group);
+  return allocate("ARMCI_Malloc_group_memdev", pointers, bytes, group, domain_of(device));
 }
 
 ARMCI_DEFINE(int, Free, (void* pointer)) { return release("ARMCI_Free", pointer, nullptr); }

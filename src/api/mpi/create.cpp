@@ -61,6 +61,7 @@ constexpr std::uint32_t kKeptByInfo = UINT32_MAX;
 Options options_of(const Hints& hints) {
   Options options;
   options.lock_kind = lock_kind(hints);
+  options.lock_domain = lock_domain(hints);
   options.no_locks = is_true(hints, "no_locks");
   options.contiguous = !is_true(hints, "alloc_shared_noncontig");
   options.same_unit = is_true(hints, "same_disp_unit");

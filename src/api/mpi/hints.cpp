@@ -12,8 +12,9 @@ bool is_flag(const std::string& key) {
   return key == "no_locks" || key == "alloc_shared_noncontig" || key == "same_disp_unit" || key == "same_size";
 }
 
-std::optional<LockKind> kind_of(const std::string& text) {
-  for (const auto& choice : locks::kind_choices()) {
+template <typename Value>
+std::optional<Value> chosen(const std::vector<base::Choice<Value>>& choices, const std::string& text) {
+  for (const auto& choice : choices) {
     if (text == choice.text) return choice.value;
   }
   return std::nullopt;
@@ -21,7 +22,8 @@ std::optional<LockKind> kind_of(const std::string& text) {
 
 bool takes(const std::string& key, const std::string& value) {
   if (is_flag(key)) return value == "true" || value == "false";
-  if (key == "grapnel_lock") return kind_of(value).has_value();
+  if (key == "grapnel_lock") return chosen(locks::kind_choices(), value).has_value();
+  if (key == "grapnel_lock_domain") return chosen(locks::domain_choices(), value).has_value();
   if (key == "grapnel") return value == "off" || value == "on";
   return key == "accumulate_ordering" || key == "accumulate_ops";
 }
@@ -61,7 +63,12 @@ bool is_true(const Hints& hints, const char* key) {
 
 std::optional<LockKind> lock_kind(const Hints& hints) {
   const auto found = hints.find("grapnel_lock");
-  return found == hints.end() ? std::nullopt : kind_of(found->second);
+  return found == hints.end() ? std::nullopt : chosen(locks::kind_choices(), found->second);
+}
+
+std::optional<AtomicDomain> lock_domain(const Hints& hints) {
+  const auto found = hints.find("grapnel_lock_domain");
+  return found == hints.end() ? std::nullopt : chosen(locks::domain_choices(), found->second);
 }
 
 }  // namespace grapnel::front

@@ -1,8 +1,9 @@
-// The hints of a window: MPI 3.1's keys, and two of this library.
+// The hints of a window: MPI 3.1's keys, and three of this library.
 //
 //   key                       takes                 does
 //   grapnel                   off                   the window stays the host's
 //   grapnel_lock              a kind of lock        its locks are of that kind (docs/locks.md)
+//   grapnel_lock_domain       processor, network    what updates its locks
 //   no_locks                  true, false           there are no locks, and no memory for them
 //   alloc_shared_noncontig    true, false           each part of shared memory begins at a page
 //   same_disp_unit            true, false           one unit is kept for all members
@@ -30,5 +31,7 @@ void add_hints(Hints& hints, MPI_Info info);
 bool is_true(const Hints& hints, const char* key);
 /// Of grapnel_lock.
 std::optional<LockKind> lock_kind(const Hints& hints);
+/// Of grapnel_lock_domain.
+std::optional<AtomicDomain> lock_domain(const Hints& hints);
 
 }  // namespace grapnel::front

@@ -19,6 +19,19 @@ static void sizes(void) {
   }
 }
 
+/* Several nodes without an adapter that executes atomics: all ranks are refused. */
+static void network_domain(void) {
+  void* base[64];
+  long old = -1;
+  if (ARMCI_Malloc_memdev(base, sizeof(long), "network") != 0) return;
+  CHECK_EQUAL(ARMCI_Rmw(ARMCI_FETCH_AND_ADD_LONG, &old, base[0], 1, 0), 0);
+  CHECK(old >= 0 && old < ranks);
+  ARMCI_Barrier();
+  if (me == 0) CHECK_EQUAL(*(long*)base[0], ranks);
+  ARMCI_Barrier();
+  CHECK_EQUAL(ARMCI_Free(base[me]), 0);
+}
+
 static void device_forms(void) {
   void* base[64];
   ARMCI_Group world;
@@ -129,6 +142,7 @@ int main(int argc, char** argv) {
   start(&argc, &argv);
   sizes();
   device_forms();
+  network_domain();
   offered();
   nothing_offered();
   local_buffers();
