@@ -12,6 +12,7 @@
 #include "base/config.hpp"
 #include "mpi/join.hpp"
 #include "mpi/status.hpp"
+#include "os/host.hpp"
 #include "runtime/assembly.hpp"
 #include "runtime/implementation.hpp"
 #include "runtime/settings.hpp"
@@ -36,13 +37,41 @@ namespace {
   std::abort();
 }
 
+// A rank that has not loaded this library enters no collective of ours. Other ranks that begin late are waited for.
+constexpr std::uint64_t kUsualStart_ns = 5 * base::kSecond_ns, kBetweenLooks_ns = 50 * base::kMicrosecond_ns;
+
+void warn_of_missing_ranks(const char* call) {
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if ((rank & (rank - 1)) != 0) return;  // a few of many say it: rank 0 may be the one that is missing
+  std::fprintf(stderr,
+               "grapnel: warning: %s of rank %d has waited %d s for a rank that has not come; load libgrapnel-mpi.so in "
+               "all ranks of the job, or in none\n",
+               call, rank, static_cast<int>(kUsualStart_ns / base::kSecond_ns));
+}
+
+/// The least of each number over all ranks. A wait that is unusually long is reported.
+void least_of_all(const char* call, const int (&mine)[2], int (&all)[2]) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  PMPI_Iallreduce(mine, all, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD, &request);
+  const auto host = os::make_real_host();
+  std::uint64_t warns_ns = host->now_ns() + kUsualStart_ns;
+  os::Word never_woken{0};
+  for (int done = 0; PMPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0;) {
+    host->wait(never_woken, 0, kBetweenLooks_ns);
+    if (host->now_ns() < warns_ns) continue;
+    warn_of_missing_ranks(call);
+    warns_ns = UINT64_MAX;
+  }
+}
+
 /// Ends the program in all ranks where one cannot read its settings: no rank then waits for another in the start.
 /// `enabled`: in all ranks.
 void agree_on_settings(const char* call, bool& enabled) {
   const auto config = base::Config::from_environment(runtime::settings_groups());
   int mine[2] = {config.ok() ? 1 : 0, config.ok() && config->get<window::Settings>().enabled ? 1 : 0};
   int all[2] = {};
-  PMPI_Allreduce(mine, all, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  least_of_all(call, mine, all);
   if (!config.ok()) stop(call, config.status());
   if (all[0] == 0) stop(call, Status(Code::invalid_argument, "another rank's settings cannot be used"));
   enabled = all[1] != 0;
