@@ -22,6 +22,18 @@ ANSWERS = {"read_answer": range(0x0d, 0x11), "acknowledgement": [0x11], "atomic_
 NAMES = {opcode: name for names in (REQUESTS, ANSWERS) for name, opcodes in names.items() for opcode in opcodes}
 
 
+def opcode_of(frame):
+    """Of a frame, or of its first 43 bytes; None where it is none of RoCE v2."""
+    if len(frame) <= AT_OPCODE or frame[AT_PROTOCOL] != socket.IPPROTO_UDP:
+        return None
+    is_roce = int.from_bytes(frame[AT_PORT:AT_PORT + 2], "big") == ROCE_PORT
+    return frame[AT_OPCODE] if is_roce else None
+
+
+def name_of(opcode):
+    return NAMES.get(opcode, f"opcode_{opcode:#04x}")
+
+
 class Lost(Exception):
     """The kernel dropped frames that were not read in time."""
 
@@ -62,15 +74,13 @@ class Capture:
                 if self.ends.is_set():
                     return
                 continue
-            is_roce = (len(frame) > AT_OPCODE and frame[AT_PROTOCOL] == socket.IPPROTO_UDP
-                       and int.from_bytes(frame[AT_PORT:AT_PORT + 2], "big") == ROCE_PORT)
-            if is_roce and ancillary:
+            opcode = opcode_of(frame)
+            if opcode is not None and ancillary:
                 seconds, nanoseconds = struct.unpack("qq", ancillary[0][2])
-                self.frames.append((seconds * 10**9 + nanoseconds, frame[AT_OPCODE]))
+                self.frames.append((seconds * 10**9 + nanoseconds, opcode))
 
     def count(self, begin_ns, end_ns):
         """How many frames of each name there were; others by their number."""
         if self.lost:
             raise Lost(f"{self.lost} frames were not read in time")
-        return collections.Counter(NAMES.get(opcode, f"opcode_{opcode:#04x}") for time_ns, opcode in self.frames
-                                   if begin_ns <= time_ns <= end_ns)
+        return collections.Counter(name_of(opcode) for time_ns, opcode in self.frames if begin_ns <= time_ns <= end_ns)
