@@ -1,5 +1,5 @@
-// Ranks 1 and up take turns at one lock at home in rank 0, for a time that the caller of this program can find again on the
-// wire: nothing else is sent from 200 ms before its begin to 200 ms behind its end.
+// Ranks 1 and up take turns at one lock at home in rank 0. Nothing else is sent from 200 ms before their begin to 200 ms
+// behind their end, so that what is captured between belongs to the lock.
 //
 //   grapnel-bench-fabric-locks KIND processor|network MILLISECONDS
 //

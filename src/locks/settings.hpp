@@ -12,10 +12,10 @@
 namespace grapnel::locks {
 
 struct Settings {
-  LockKind kind = LockKind::cohort;           ///< of locks that are created without a kind
+  LockKind kind = LockKind::cohort;               ///< of locks that are created without a kind
   AtomicDomain domain = AtomicDomain::processor;  ///< of these, without payloads and shared mode
-  std::uint64_t backoff_ns = 2'000;           ///< first pause of locks that try again
-  std::uint64_t backoff_most_ns = 1'000'000;  ///< and the longest
+  std::uint64_t backoff_ns = 2'000;               ///< first pause of locks that try again
+  std::uint64_t backoff_most_ns = 1'000'000;      ///< and the longest
 
   static const base::SettingsGroup& group();
 };

@@ -16,9 +16,9 @@ const base::SettingsGroup& Settings::group() {
           base::alike_in_all_ranks(base::choice("GRAPNEL_WINDOW_LOCK",
                                                 "the algorithm of the locks of windows that are made without a kind",
                                                 locks::kKindNames, &Settings::lock, locks::kind_choices())),
-          base::alike_in_all_ranks(base::choice(
-              "GRAPNEL_WINDOW_LOCK_DOMAIN", "what updates the locks of windows that are made without a domain",
-              locks::kDomainNames, &Settings::lock_domain, locks::domain_choices())),
+          base::alike_in_all_ranks(base::choice("GRAPNEL_WINDOW_LOCK_DOMAIN",
+                                                "what updates the locks of windows that are made without a domain",
+                                                locks::kDomainNames, &Settings::lock_domain, locks::domain_choices())),
       }};
   return settings;
 }

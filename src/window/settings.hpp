@@ -8,8 +8,8 @@
 namespace grapnel::window {
 
 struct Settings {
-  bool enabled = true;                      ///< read by libgrapnel-mpi alone
-  LockKind lock = LockKind::reader_writer;  ///< of windows that are made without a kind
+  bool enabled = true;                                 ///< read by libgrapnel-mpi alone
+  LockKind lock = LockKind::reader_writer;             ///< of windows that are made without a kind
   AtomicDomain lock_domain = AtomicDomain::processor;  ///< of windows that are made without one
 
   static const base::SettingsGroup& group();

@@ -58,10 +58,10 @@ struct Options {
   /// None: that of GRAPNEL_WINDOW_LOCK_DOMAIN. In the network domain only test_and_set has shared locks, and where the
   /// domain or the kind cannot be had making the window fails: invalid_argument.
   std::optional<AtomicDomain> lock_domain;
-  bool no_locks = false;              ///< there will be no lock and no lock_all: they answer Fault::synchronization
-  bool contiguous = true;             ///< allocate_shared: the parts follow each other byte by byte
-  bool same_unit = false;             ///< all members give the same unit
-  bool many_threads = false;          ///< several threads of this rank use the window at once
+  bool no_locks = false;      ///< there will be no lock and no lock_all: they answer Fault::synchronization
+  bool contiguous = true;     ///< allocate_shared: the parts follow each other byte by byte
+  bool same_unit = false;     ///< all members give the same unit
+  bool many_threads = false;  ///< several threads of this rank use the window at once
   /// What `fence` and `free` meet by instead of the group's barrier, after they have completed this rank's operations:
   /// for a caller that may not enter the group's barrier from several threads. Empty: the barrier.
   std::function<Status()> meet = {};

@@ -152,7 +152,8 @@ Windows::Created Windows::make(std::span<const Rank> places, const Wish& wish) {
   }
   Status made = agree(*window, wish);
   if (made.ok()) made = allocate_memory(*window);
-  if (made.ok() && window->locks_ != nullptr) made = of_locks(services_->locks.begin(window->locks_, window->lock_block_));
+  if (made.ok() && window->locks_ != nullptr)
+    made = of_locks(services_->locks.begin(window->locks_, window->lock_block_));
   if (made.ok()) {
     window->near_.open(window->parts_, wish.flavor == Flavor::dynamic);
     return window;

@@ -43,8 +43,8 @@ int Win_set_info(const Calls& next, MPI_Win win, MPI_Info info) {
   // What the window was made with stays: locks, and how its memory lies.
   Hints asked;
   add_hints(asked, info);
-  for (const char* const key : {"no_locks", "alloc_shared_noncontig", "same_disp_unit", "grapnel", "grapnel_lock",
-                               "grapnel_lock_domain"}) {
+  for (const char* const key :
+       {"no_locks", "alloc_shared_noncontig", "same_disp_unit", "grapnel", "grapnel_lock", "grapnel_lock_domain"}) {
     asked.erase(key);
   }
   for (const auto& [key, value] : asked) taken->info[key] = value;

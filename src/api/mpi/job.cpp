@@ -44,10 +44,11 @@ void warn_of_missing_ranks(const char* call) {
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if ((rank & (rank - 1)) != 0) return;  // a few of many say it: rank 0 may be the one that is missing
-  std::fprintf(stderr,
-               "grapnel: warning: %s of rank %d has waited %d s for a rank that has not come; load libgrapnel-mpi.so in "
-               "all ranks of the job, or in none\n",
-               call, rank, static_cast<int>(kUsualStart_ns / base::kSecond_ns));
+  std::fprintf(
+      stderr,
+      "grapnel: warning: %s of rank %d has waited %d s for a rank that has not come; load libgrapnel-mpi.so in "
+      "all ranks of the job, or in none\n",
+      call, rank, static_cast<int>(kUsualStart_ns / base::kSecond_ns));
 }
 
 /// The least of each number over all ranks. A wait that is unusually long is reported.
