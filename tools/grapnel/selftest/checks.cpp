@@ -47,6 +47,7 @@ class Checks {
     std::int64_t one = 1, sum = 0;
     GRAPNEL_TRY(all_ranks(
         "collectives", [&] { return try_collectives(g_); }, [&] { return g_.allreduce(add, &one, &sum, 1); }));
+    GRAPNEL_TRY(network_domain_row());
     GRAPNEL_TRY(computing_target_row(words));
     GRAPNEL_TRY(g_.destroy_lock_set(locks));
     GRAPNEL_TRY(g_.free(words));
@@ -153,6 +154,30 @@ class Checks {
     }
     if (sends_rows()) send_row(row);
     return g_.barrier();
+  }
+
+  Status network_domain_row() {
+    Row row{.section = "operations", .name = "atomics by adapters", .where = "all ranks"};
+    steps_.begin(row.name, kOperation_s);
+    const auto words = g_.allocate(sizeof(std::int64_t), AtomicDomain::network);
+    if (words.status().code() == Code::peer_dead) return words.status();
+    if (!words || g_.node_count() == 1) {  // the same in all ranks
+      row.verdict = Verdict::not_here;
+      row.found = words ? "there is one node" : words.status().message();
+    } else {
+      const Status mine = try_network_words(g_, *words);
+      if (mine.code() == Code::peer_dead) return mine;
+      GRAPNEL_TRY(collect(mine, row));
+    }
+    if (row.verdict == Verdict::good) {
+      const auto once = [&] { return g_.fetch_and_add(words->on(Rank{0}), 1, Width::bits64, Rank{0}).status(); };
+      GRAPNEL_ASSIGN_OR_RETURN(const Cost cost, measure_times(g_, kSharedTimes, once));
+      row.latency_us = cost.us;
+      row.messages = cost.messages;
+    }
+    if (sends_rows()) send_row(row);
+    GRAPNEL_TRY(g_.barrier());
+    return words ? g_.free(*words) : Status{};
   }
 
   Status computing_target_row(const Memory& words) {

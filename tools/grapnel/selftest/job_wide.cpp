@@ -89,6 +89,28 @@ Status try_collectives(Runtime& runtime) {
   return {};
 }
 
+// A rank whose atomic fails meets the others all the same.
+Status try_network_words(Runtime& runtime, const Memory& memory) {
+  const Rank first{0}, me = runtime.rank();
+  const std::int64_t mine = number_of(runtime) + 1, all = 1 + kRounds * runtime.size();
+  Status failure;
+  const auto expect = [&](const char* what, const Result<std::int64_t>& found, std::int64_t expected) {
+    Status compared = found ? compare_number(what, *found, expected) : found.status();
+    if (failure.ok()) failure = std::move(compared);
+  };
+  expect("compare-and-swap of a fresh word", runtime.compare_and_swap(memory.local(), 0, mine, Width::bits64, me), 0);
+  GRAPNEL_TRY(runtime.barrier());
+  for (std::int64_t round = 0; round < kRounds && failure.ok(); ++round) {
+    failure = runtime.fetch_and_add(memory.on(first), 1, Width::bits64, first).status();
+  }
+  GRAPNEL_TRY(runtime.barrier());
+  expect("fetch-and-add after all ranks' additions", runtime.fetch_and_add(memory.on(first), 0, Width::bits64, first),
+         all);
+  GRAPNEL_TRY(runtime.barrier());
+  expect("swap", runtime.swap(memory.local(), -mine, Width::bits64, me), me == first ? all : mine);
+  return failure;
+}
+
 Rank computing_target(const Runtime& runtime) {
   for (int rank = 0; rank < runtime.size(); ++rank) {
     if (static_cast<int>(index(runtime.node_of(Rank{rank}))) == runtime.node_count() - 1) {

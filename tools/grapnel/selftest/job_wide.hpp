@@ -1,4 +1,4 @@
-// The self-test's operations of all ranks at once: barrier, collectives, and a target that computes.
+// The self-test's operations of all ranks at once: barrier, collectives, atomics by adapters, and a target that computes.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,6 +10,9 @@ namespace grapnel::tool::selftest {
 Status try_barrier(Runtime& runtime, const Memory& memory);
 /// A sum, a broadcast, an allgather, with numbers that each rank can compute.
 Status try_collectives(Runtime& runtime);
+
+/// Atomics of all ranks on a word of rank 0, and of each on its own. `memory`: of the network domain, a word in each.
+Status try_network_words(Runtime& runtime, const Memory& memory);
 
 /// One rank calls nothing until a word in its memory has counted all others, `limit_s` at most; the others put to it,
 /// get from it, and count. Which: the leader of the last node, whose process hosts a server.
