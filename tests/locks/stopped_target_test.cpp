@@ -1,5 +1,6 @@
 // In the network domain no process of the target's node is needed: all of them are stopped while another rank uses its
-// locks and its memory. Where the transport has no native atomics there is nothing to see.
+// locks and its memory. Where the transport has no native atomics there is nothing to see. A lock that its server
+// executes waits for as long as that one is stopped.
 // SPDX-License-Identifier: Apache-2.0
 #include <signal.h>
 #include <unistd.h>
@@ -63,6 +64,19 @@ void use_once(Runtime& g, LockSet& locks, const Place& place, std::int64_t expec
   ASSERT_OK(locks.unlock(0, place.target));
 }
 
+// The processes of other nodes than the caller's. Collective.
+std::vector<pid_t> processes_elsewhere(Runtime& g) {
+  const pid_t me = ::getpid();
+  const auto processes = g.allgather(g.world(), base::bytes_of(me));
+  EXPECT_OK(processes.status());
+  std::vector<pid_t> theirs;
+  for (int rank = 0; processes.ok() && rank < g.size(); ++rank) {
+    const auto process = base::Decoder((*processes)[static_cast<std::size_t>(rank)]).get<pid_t>();
+    if (!g.same_node(Rank{rank})) theirs.push_back(*process);
+  }
+  return theirs;
+}
+
 }  // namespace
 
 WORLD_TEST_ON(StoppedTarget, TakesNoPart, (std::vector<Shape>{{3, 2}})) {
@@ -77,9 +91,7 @@ WORLD_TEST_ON(StoppedTarget, TakesNoPart, (std::vector<Shape>{{3, 2}})) {
     ASSERT_OK(made.status());
     sets.push_back(*made);
   }
-  const pid_t me = ::getpid();
-  const auto processes = g.allgather(g.world(), base::bytes_of(me));
-  ASSERT_OK(processes.status());
+  const std::vector<pid_t> theirs = processes_elsewhere(g);
   const Rank target{g.size() - 1};
   const Place place{target, static_cast<std::int64_t*>(words->on(target)), static_cast<double*>(data->on(target))};
   const auto rounds = static_cast<std::int64_t>(sets.size()) * (kRounds + 1);
@@ -87,11 +99,6 @@ WORLD_TEST_ON(StoppedTarget, TakesNoPart, (std::vector<Shape>{{3, 2}})) {
     ASSERT_FALSE(g.same_node(target));
     std::int64_t round = 0;
     for (LockSet& locks : sets) use_once(g, locks, place, round++);  // the connections are there from now on
-    std::vector<pid_t> theirs;
-    for (int rank = 0; rank < g.size(); ++rank) {
-      const auto process = base::Decoder((*processes)[static_cast<std::size_t>(rank)]).get<pid_t>();
-      if (!g.same_node(Rank{rank})) theirs.push_back(*process);
-    }
     const Stopped stopped(theirs);
     for (LockSet& locks : sets) {
       for (std::int64_t i = 0; i < kRounds && !::testing::Test::HasFailure(); ++i) use_once(g, locks, place, round++);
@@ -108,6 +115,37 @@ WORLD_TEST_ON(StoppedTarget, TakesNoPart, (std::vector<Shape>{{3, 2}})) {
   for (LockSet& locks : sets) EXPECT_OK(g.destroy_lock_set(locks));
   EXPECT_OK(g.free(*data));
   EXPECT_OK(g.free(*words));
+}
+
+WORLD_TEST_ON(StoppedTarget, AServersLockWaitsForIt, (std::vector<Shape>{{3, 2}})) {
+  if (!world_has_page_tables()) return;
+  auto locks = g.create_lock_set(1, LockVariant(LockKind::server_queue, AtomicDomain::processor).options());
+  ASSERT_OK(locks.status());
+  const std::vector<pid_t> theirs = processes_elsewhere(g);
+  const Rank target{g.size() - 1};
+  if (index(g.rank()) == 0) {
+    ASSERT_FALSE(g.same_node(target));
+    auto request = locks->start_lock(0, target);
+    ASSERT_OK(request.status());
+    ASSERT_OK(locks->wait(*request));  // the connections are there from now on
+    ASSERT_OK(locks->unlock(0, target));
+    {
+      const Stopped stopped(theirs);
+      request = locks->start_lock(0, target);
+      ASSERT_OK(request.status());
+      for (int look = 0; look < 20; ++look) {
+        const auto held = locks->test(*request);
+        ASSERT_OK(held.status());
+        EXPECT_FALSE(*held);
+        ::usleep(50'000);
+      }
+      EXPECT_TRUE(stopped.all_still());
+    }
+    ASSERT_OK(locks->wait(*request));
+    EXPECT_OK(locks->unlock(0, target));
+  }
+  EXPECT_OK(g.barrier());
+  EXPECT_OK(g.destroy_lock_set(*locks));
 }
 
 }  // namespace grapnel::test
