@@ -1,4 +1,4 @@
-// Ranks 1 and up take turns at one lock at home in rank 0. Nothing else is sent from 200 ms before their begin to 200 ms
+// Ranks 1 and up take turns at one lock of rank 0. Nothing else is sent from 200 ms before their begin to 200 ms
 // behind their end, so that what is captured between belongs to the lock.
 //
 //   grapnel-bench-fabric-locks KIND processor|network MILLISECONDS

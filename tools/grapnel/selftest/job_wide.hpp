@@ -1,4 +1,4 @@
-// The self-test's operations of all ranks at once: barrier, collectives, atomics by adapters, and a target that computes.
+// The self-test's operations of all ranks at once: barrier, collectives, atomics by adapters, a target that computes.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
