@@ -53,11 +53,12 @@ WORLD_TEST(WindowNetworkLocks, OnlyTestAndSetIsShared) {
   const auto window = allocate_words(g, 1, options_of({}));  // reader_writer does not exist there: test_and_set
   ASSERT_NE(window, nullptr);
   ASSERT_DONE(window->lock_all());
-  EXPECT_OK(g.barrier());  // all hold all of them
   std::int64_t value = -1;
   ASSERT_DONE(window->get(side_of(&value), (me(g) + 1) % g.size(), place_at(0)));
-  ASSERT_DONE(window->unlock_all());
+  ASSERT_DONE(window->flush_all());
+  EXPECT_OK(g.barrier());  // all hold a lock of another rank
   EXPECT_EQ(value, 0);
+  ASSERT_DONE(window->unlock_all());
   count_at_all_targets(g, *window, 2);
   EXPECT_DONE(windows_of(g).free(*window));
   const auto queued = allocate_words(g, 1, options_of(LockKind::mcs_by_cas));
