@@ -74,7 +74,7 @@ def make_devices(count):
             f"addr add 10.88.0.{10 + index}/24 dev eth{index} noprefixroute",
         ]
     command("ip", "-batch", "-", lines=links)
-    command("rdma", "-batch", "-", lines=[f"link add rxe{index} type rxe netdev eth{index}" for index in range(count)])
+    command("rdma", "-b", "-", lines=[f"link add rxe{index} type rxe netdev eth{index}" for index in range(count)])
 
 
 def relay(source, port):

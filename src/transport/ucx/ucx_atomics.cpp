@@ -27,6 +27,11 @@ struct AtomicsHeader {
 // The text of a refusal beside the addresses, within a header.
 constexpr std::size_t kMostText = 200;
 
+Status outcome_of(Code code, ByteView text) {
+  if (code == Code::ok) return {};
+  return {code, std::string(reinterpret_cast<const char*>(text.data()), text.size())};
+}
+
 void notify(const Completion& completion, const Status& outcome) {
   if (completion.notify != nullptr) completion.notify(completion.context, outcome);
 }
@@ -93,9 +98,7 @@ ucs_status_t UcxWorker::on_atomics_message(void* worker, const void* header, std
   if (!ours || (front->answers == 0 && back == nullptr)) {
     self.ignore(header_bytes, data_bytes);
   } else if (front->answers != 0) {
-    const Status outcome(static_cast<Code>(front->code),
-                         std::string(reinterpret_cast<const char*>(text->data()), text->size()));
-    self.atomics_answered(front->endpoint, front->code == 0 ? Status() : outcome, *device, *endpoint);
+    self.atomics_answered(front->endpoint, outcome_of(static_cast<Code>(front->code), *text), *device, *endpoint);
   } else {
     AtomicAddress mine;
     const Status accepted = self.accept_atomics(*device, *endpoint, mine);
