@@ -41,12 +41,12 @@ def main():
     check(code == 0 and lines_of(text, "allocate: ok"), "without a limit the allocation fails", text)
 
     code, text = job(options, 256 * 1024, 512 * MIB)
-    refused = lines_of(text, "allocate: no_memory")
+    refused = lines_of(text, "allocate: no memory")
     check(len(refused) == 2, "an allocation above the limit is not refused in both ranks", text)
     check(all("ulimit -l" in line and "262144 KiB" in line for line in refused), "the limit is not named", text)
 
     code, text = job(options, 64, MIB)
-    refused = lines_of(text, "start: ") + lines_of(text, "allocate: no_memory")
+    refused = lines_of(text, "start: ") + lines_of(text, "allocate: no memory")
     check(code != 0 and refused, "64 KiB are enough for a job", text)
     check(all("ulimit -l" in line for line in refused), "the limit is not named at the start", text)
     print("memlock: refused with the limit and the remedy")
