@@ -30,7 +30,7 @@ DESIGNS = (
     ("mcs_by_cas", "mcs_by_cas", "network", {}, 7),
 )
 CLAIMS = {
-    "thread": "The paper: three messages, whatever the number of origins. The server sends a grant, and acknowledges nothing.",
+    "thread": "The paper: three messages, whatever the number of origins.",
     "test_and_set": "The paper: the more origins, the more compare-and-swaps fail, about nine with seven origins; back-off bounds it.",
     "ticket": "Not in the paper: one fetch-and-add for each look, in pauses by the distance from the head.",
     "mcs_by_cas": "The paper: about seven, whatever the number of origins, and none while a rank waits.",
