@@ -1,5 +1,5 @@
-// One-sided operations of a simulated worker: registered memory, its keys, native put, get and atomics. NativeQueue and
-// AtomicQueue carry them out; here is what the contract says about what may be asked for.
+// One-sided operations of a simulated worker: registered memory, its keys, native put, get and atomics.
+// The worker checks a request against the transport's contract; NativeQueue and AtomicQueue execute it.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
