@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.hpp"
 #include "base/codec.hpp"
 #include "core/core.hpp"
 
@@ -50,12 +51,14 @@ NetworkWords::Call* NetworkWords::take_call() {
 
 void NetworkWords::give_back(Call* call) {
   const base::MutexLock lock(calls_mutex_);
+  GRAPNEL_ASSERT(call->owner == this && !call->abandoned, "a call is given back twice, or to other words");
   call->arrived.store(true, std::memory_order_relaxed);
   free_.push_back(call);
 }
 
 void NetworkWords::abandon(Call* call) {
   const base::MutexLock lock(calls_mutex_);
+  GRAPNEL_ASSERT(call->owner == this && !call->abandoned, "a call is abandoned twice, or by other words");
   if (call->arrived.load(std::memory_order_acquire)) {
     free_.push_back(call);
   } else {
