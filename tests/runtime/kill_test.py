@@ -88,12 +88,15 @@ class BusyKill(run_test.Kill):
     def test_ranks_that_come_and_go(self):
         dice = random.Random(run_test.OPTIONS.seed)
         endings = []
+        whole = {}  # how long such a job takes when no rank is killed: it differs tenfold between machines
         for number in range(2 * run_test.OPTIONS.kills):
             ranks = dice.choice((2, 3, 5))
             nodes = dice.choice((1, 2))
             with self.subTest(number=number, ranks=ranks, nodes=nodes):
+                if (ranks, nodes) not in whole:
+                    whole[ranks, nodes] = self.seconds_of_a_job(ranks, nodes)
                 job = self.start("-n", ranks, "--nodes", nodes, "--", run_test.OPTIONS.probe, "leave")
-                time.sleep(dice.random() * 0.25)
+                time.sleep(dice.random() * whole[ranks, nodes])
                 killed = self.kill_a_rank(job, dice)
                 code, err = self.finish(job)
                 endings.append(code)
@@ -104,6 +107,12 @@ class BusyKill(run_test.Kill):
                 self.assertEqual(len(told), 1, err)
                 self.assertRegex(told[0], r"rank \d+ was killed by signal 9 \(Killed\); the job ends$", err)
         self.assertTrue(any(endings), "each job was over before its kill")
+
+    def seconds_of_a_job(self, ranks, nodes):
+        began = time.monotonic()
+        code, err = self.finish(self.start("-n", ranks, "--nodes", nodes, "--", run_test.OPTIONS.probe, "leave"))
+        self.assertEqual(code, 0, err)
+        return time.monotonic() - began
 
     def kill_a_rank(self, job, dice):
         """Whether one was there."""
