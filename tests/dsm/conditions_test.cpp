@@ -19,7 +19,7 @@ void wait_until(SmallHeap& h, int condition, std::size_t word, std::uint64_t val
 }  // namespace
 
 // Each rank waits for its turn, which comes by one signal.
-WORLD_TEST_ON(Conditions, ATurnGoesAround, shapes_from(2)) {
+WORLD_TEST_ALONE_ON(Conditions, ATurnGoesAround, shapes_from(2)) {
   SmallHeap h(g);
   const auto size = static_cast<std::uint64_t>(h.size()), me = static_cast<std::uint64_t>(h.me());
   for (std::uint64_t turn = me; turn < 4 * size; turn += size) {
@@ -36,7 +36,7 @@ WORLD_TEST_ON(Conditions, ATurnGoesAround, shapes_from(2)) {
 
 // Even ranks put numbers into four slots, odd ones take them out: each number comes once, and those of one producer
 // come in order.
-WORLD_TEST_ON(Conditions, ABoundedBuffer, shapes_from(2)) {
+WORLD_TEST_ALONE_ON(Conditions, ABoundedBuffer, shapes_from(2)) {
   SmallHeap h(g);
   constexpr int kNotFull = 0, kNotEmpty = 1;
   constexpr std::uint64_t kRoom = 4, kEach = 12;
@@ -77,7 +77,7 @@ WORLD_TEST_ON(Conditions, ABoundedBuffer, shapes_from(2)) {
 }
 
 // Eight ranks wait without a look at anything; what they see behind the wait was written before the broadcast.
-WORLD_TEST_ON(Conditions, ABroadcastWakesEight, shapes_of_nine()) {
+WORLD_TEST_ALONE_ON(Conditions, ABroadcastWakesEight, shapes_of_nine()) {
   SmallHeap h(g);
   constexpr int kGo = 3, kWaiting = 4;
   for (std::uint64_t round = 1; round <= 3; ++round) {
@@ -99,7 +99,7 @@ WORLD_TEST_ON(Conditions, ABroadcastWakesEight, shapes_of_nine()) {
 }
 
 // Ranks enter in order. Each signal wakes one, the one that has waited longest, and no other.
-WORLD_TEST_ON(Conditions, ASignalWakesTheOneThatWaitsLongest, shapes_from(3)) {
+WORLD_TEST_ALONE_ON(Conditions, ASignalWakesTheOneThatWaitsLongest, shapes_from(3)) {
   SmallHeap h(g);
   constexpr int kGo = 7, kNews = 8;
   const auto size = static_cast<std::uint64_t>(h.size()), me = static_cast<std::uint64_t>(h.me());
@@ -126,7 +126,7 @@ WORLD_TEST_ON(Conditions, ASignalWakesTheOneThatWaitsLongest, shapes_from(3)) {
 }
 
 // What a rank wrote, under no lock, before it waits is seen by the rank that it lets in.
-WORLD_TEST_ON(Conditions, AWaitReleases, shapes_from(2)) {
+WORLD_TEST_ALONE_ON(Conditions, AWaitReleases, shapes_from(2)) {
   SmallHeap h(g);
   constexpr std::size_t kData = 9 * kPage;
   if (h.me() == 0) {
@@ -152,7 +152,7 @@ WORLD_TEST_ON(Conditions, AWaitReleases, shapes_from(2)) {
   h.barrier();
 }
 
-WORLD_TEST(Conditions, MistakesAreNamed) {
+WORLD_TEST_ALONE(Conditions, MistakesAreNamed) {
   SmallHeap h(g);
   SharedHeap& heap = h.heap();
   const std::string me = std::to_string(h.me());
@@ -170,7 +170,7 @@ WORLD_TEST(Conditions, MistakesAreNamed) {
 }
 
 // Two locks cannot guard one queue.
-WORLD_TEST_ON(Conditions, BelongToOneLockAtATime, shapes_from(2)) {
+WORLD_TEST_ALONE_ON(Conditions, BelongToOneLockAtATime, shapes_from(2)) {
   SmallHeap h(g);
   SharedHeap& heap = h.heap();
   constexpr int kOther = 6;
@@ -201,7 +201,7 @@ WORLD_TEST_ON(Conditions, BelongToOneLockAtATime, shapes_from(2)) {
 }
 
 // docs/dsm.md's table of costs, exactly: rank 0 waits, rank 1 of the other node signals.
-WORLD_TEST_ON(Conditions, CostARoundTripAndAWakeUp, (std::vector<Shape>{{2, 2}})) {
+WORLD_TEST_ALONE_ON(Conditions, CostARoundTripAndAWakeUp, (std::vector<Shape>{{2, 2}})) {
   SmallHeap h(g);
   for (const int condition : {0, 1}) {  // kept by the waiter's node, by the signaller's
     const std::uint64_t before = h.heap().counts().condition_messages;

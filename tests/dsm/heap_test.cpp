@@ -166,7 +166,7 @@ HEAP_TEST(Heap, TryLockAnswersWhetherItWasFree) {
 }
 
 // docs/dsm.md's table of costs, exactly.
-WORLD_TEST_ON(HeapCounts, AMissIsOneFaultAndOneFetch, shapes_from(2)) {
+WORLD_TEST_ALONE_ON(HeapCounts, AMissIsOneFaultAndOneFetch, shapes_from(2)) {
   SmallHeap h(g);
   if (h.me() == 0) h.set(0, 1);
   h.barrier();
@@ -185,7 +185,7 @@ WORLD_TEST_ON(HeapCounts, AMissIsOneFaultAndOneFetch, shapes_from(2)) {
   h.barrier();
 }
 
-WORLD_TEST_ON(HeapCounts, PagesInSequenceAreReadAhead, shapes_from(2)) {
+WORLD_TEST_ALONE_ON(HeapCounts, PagesInSequenceAreReadAhead, shapes_from(2)) {
   SmallHeap h(g);
   constexpr std::size_t kPages = 256;
   if (h.me() == 0) {
@@ -207,7 +207,7 @@ WORLD_TEST_ON(HeapCounts, PagesInSequenceAreReadAhead, shapes_from(2)) {
 }
 
 // Home pages that no other node has: no fault after the first touch, no diff, no name.
-WORLD_TEST(HeapCounts, WhatOnlyTheHomeUsesCostsNothing) {
+WORLD_TEST_ALONE(HeapCounts, WhatOnlyTheHomeUsesCostsNothing) {
   SmallHeap h(g);
   const std::size_t mine = static_cast<std::size_t>(h.me()) * 16 * kPage;
   for (std::size_t i = 0; i < 16; ++i) h.set(mine + i * kPage, i);
@@ -228,7 +228,7 @@ WORLD_TEST(HeapCounts, WhatOnlyTheHomeUsesCostsNothing) {
 }
 
 // A release sends its diffs in ⌈bytes / 64 KiB⌉ messages to each home.
-WORLD_TEST_ON(HeapCounts, AReleaseIsOneMessagePerHome, shapes_from(2)) {
+WORLD_TEST_ALONE_ON(HeapCounts, AReleaseIsOneMessagePerHome, shapes_from(2)) {
   SmallHeap h(g);
   if (h.me() == 0) {
     for (std::size_t i = 0; i < 8; ++i) h.set(i * kPage, 1);
@@ -250,7 +250,7 @@ WORLD_TEST_ON(HeapCounts, AReleaseIsOneMessagePerHome, shapes_from(2)) {
 }
 
 // A barrier without writes has the messages of a barrier of `Runtime`, and asks for nothing; so does a lock.
-WORLD_TEST(HeapCounts, NothingWrittenIsNothingSent) {
+WORLD_TEST_ALONE(HeapCounts, NothingWrittenIsNothingSent) {
   SmallHeap h(g);
   h.set(static_cast<std::size_t>(h.me()) * 64 * kPage, 1);
   for (int i = 0; i < 4; ++i) h.barrier();
@@ -275,7 +275,7 @@ WORLD_TEST(HeapCounts, NothingWrittenIsNothingSent) {
 
 // Rows of whole pages, their edges read by the neighbours: from the eighth barrier on no diffs, and a node asks once
 // for each neighbour's edge.
-WORLD_TEST(HeapCounts, NeighboursEdgesAreOneFetchEach) {
+WORLD_TEST_ALONE(HeapCounts, NeighboursEdgesAreOneFetchEach) {
   SmallHeap h(g);
   constexpr std::size_t kRows = 4;
   const auto me = static_cast<std::size_t>(h.me()), size = static_cast<std::size_t>(h.size());
@@ -304,7 +304,7 @@ WORLD_TEST(HeapCounts, NeighboursEdgesAreOneFetchEach) {
 }
 
 // A write of what was there before is a fault, a look and a name, and no diff.
-WORLD_TEST_ON(HeapCounts, AWriteThatChangesNothingIsAnEmptyDiff, shapes_from(2)) {
+WORLD_TEST_ALONE_ON(HeapCounts, AWriteThatChangesNothingIsAnEmptyDiff, shapes_from(2)) {
   SmallHeap h(g);
   if (h.me() == 0) h.set(0, 1);
   h.barrier();
@@ -337,7 +337,7 @@ WORLD_TEST_ON(HeapCounts, AWriteThatChangesNothingIsAnEmptyDiff, shapes_from(2))
 
 // With mprotect: signals before the first three releases, and none later. Once a release finds it as it was, it is
 // named once more, and faults again.
-WORLD_TEST_ON(HeapCounts, APageThatIsWrittenBeforeEachReleaseFaultsThreeTimes, shapes_from(2)) {
+WORLD_TEST_ALONE_ON(HeapCounts, APageThatIsWrittenBeforeEachReleaseFaultsThreeTimes, shapes_from(2)) {
   RuntimeAccess::parts(g).config.change<dsm::Settings>().trap = dsm::TrapKind::mprotect;
   SmallHeap h(g);
   constexpr std::size_t kOther = 20 * kPage;
@@ -373,7 +373,7 @@ WORLD_TEST_ON(HeapCounts, APageThatIsWrittenBeforeEachReleaseFaultsThreeTimes, s
 }
 
 // A page that this rank has written, and not released, becomes stale and is fetched again.
-WORLD_TEST_ON(HeapCounts, AFetchIntoWhatWasWrittenIsAMerge, shapes_from(2)) {
+WORLD_TEST_ALONE_ON(HeapCounts, AFetchIntoWhatWasWrittenIsAMerge, shapes_from(2)) {
   SmallHeap h(g);
   if (h.me() == 0) h.set(0, 1);
   h.barrier();

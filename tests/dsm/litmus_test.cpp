@@ -163,7 +163,7 @@ HEAP_TEST(Litmus, ThePartsOfALine) {
 
 // As many diffs as one message holds, and then pages that were written and have not changed: the release waits for the
 // message all the same.
-WORLD_TEST_ON(Litmus, TheLastDiffsAreEmpty, shapes_from(2)) {
+WORLD_TEST_ALONE_ON(Litmus, TheLastDiffsAreEmpty, shapes_from(2)) {
   SmallHeap h(g);
   constexpr std::size_t kFull = 14, kPages = 20;  // 64 KiB hold 14 diffs of 4,624 bytes
   if (h.me() == 0) {

@@ -7,7 +7,9 @@ namespace {
 
 SmallHeap open(Runtime& g, std::uint64_t record_bytes = base::kMiB) {
   heap_settings = {.protocol = dsm::ProtocolChoice::lrc, .record_bytes = record_bytes};
-  return SmallHeap(g);
+  SmallHeap heap(g);
+  heap_settings = {};
+  return heap;
 }
 
 // The lowest rank of each node.
@@ -20,7 +22,7 @@ bool leads(const Runtime& g) {
 }  // namespace
 
 // A release sends nothing, whatever was written; and what no other node reads goes nowhere.
-WORLD_TEST(LrcCounts, AReleaseSendsNothing) {
+WORLD_TEST_ALONE(LrcCounts, AReleaseSendsNothing) {
   SmallHeap h = open(g);
   const std::size_t mine = static_cast<std::size_t>(h.me()) * 8 * kPage;
   for (std::uint64_t round = 1; round <= 3; ++round) {
@@ -33,7 +35,7 @@ WORLD_TEST(LrcCounts, AReleaseSendsNothing) {
 }
 
 // A page that each node wrote is one message to each of the others, and one record of each.
-WORLD_TEST_ON(LrcCounts, AMissAsksEveryWriterOnce, shapes_from(2)) {
+WORLD_TEST_ALONE_ON(LrcCounts, AMissAsksEveryWriterOnce, shapes_from(2)) {
   SmallHeap h = open(g);
   const bool first = leads(g);
   if (first) h.set(8 * static_cast<std::size_t>(h.me()), 7);
@@ -56,7 +58,7 @@ WORLD_TEST_ON(LrcCounts, AMissAsksEveryWriterOnce, shapes_from(2)) {
 
 // Records of many more bytes than a node may have at once: barriers collect them. Every page is written by all nodes in
 // turn, and each node reads some pages only now and then, so that it comes upon records that are gone.
-WORLD_TEST(LrcCollection, RecordsAreCollectedAtBarriers) {
+WORLD_TEST_ALONE(LrcCollection, RecordsAreCollectedAtBarriers) {
   SmallHeap h = open(g, 256 * base::kKiB);
   constexpr std::size_t kPages = 40;
   constexpr std::uint64_t kRounds = 24;
@@ -88,7 +90,7 @@ WORLD_TEST(LrcCollection, RecordsAreCollectedAtBarriers) {
 }
 
 // What a node wrote before a collection, and no other node asked for, is asked for after it.
-WORLD_TEST(LrcCollection, WhatIsInNoRecordStaysWithItsWriter) {
+WORLD_TEST_ALONE(LrcCollection, WhatIsInNoRecordStaysWithItsWriter) {
   SmallHeap h = open(g, 128 * base::kKiB);
   const auto me = static_cast<std::size_t>(h.me()), size = static_cast<std::size_t>(h.size());
   constexpr std::size_t kOwn = 200, kShared = 20;

@@ -38,7 +38,7 @@ std::size_t ranks_elsewhere(const Runtime& g) {
 
 // A page that rank 0 had first: others write a word of it, one after the other for some barriers each, while all read
 // another one.
-WORLD_TEST(Litmus, AMoveWhileOthersRead) {
+WORLD_TEST_ALONE(Litmus, AMoveWhileOthersRead) {
   SmallHeap h(g);
   constexpr std::uint64_t kRounds = 6;
   if (h.me() == 0) h.set(8, 77);
@@ -65,7 +65,7 @@ WORLD_TEST(Litmus, AMoveWhileOthersRead) {
 
 // Two grids that rank 0 initialised, of which each iteration writes one and reads the other's edges: from the eighth
 // barrier on the pages are at home where they are written.
-WORLD_TEST(HeapCounts, HomesMoveToTheOnlyWriter) {
+WORLD_TEST_ALONE(HeapCounts, HomesMoveToTheOnlyWriter) {
   SmallHeap h(g);
   constexpr std::size_t kRows = 3, kBarriers = 14, kSettled = 8;
   const auto me = static_cast<std::size_t>(h.me()), size = static_cast<std::size_t>(h.size());
@@ -104,7 +104,7 @@ WORLD_TEST(HeapCounts, HomesMoveToTheOnlyWriter) {
 }
 
 // With the option `threads` no home moves.
-WORLD_TEST(HeapCounts, NothingMovesWhereThreadsWrite) {
+WORLD_TEST_ALONE(HeapCounts, NothingMovesWhereThreadsWrite) {
   SmallHeap h(g, {.bytes = 1 << 20, .locks = 16, .threads = true});
   if (h.me() == 0) h.set(0, 1);
   h.barrier();
@@ -122,7 +122,7 @@ WORLD_TEST(HeapCounts, NothingMovesWhereThreadsWrite) {
 }
 
 // Pages are at home where `place` put them: their writers send nothing.
-WORLD_TEST(HeapCounts, PlaceNamesTheHome) {
+WORLD_TEST_ALONE(HeapCounts, PlaceNamesTheHome) {
   SmallHeap h(g);
   constexpr std::size_t kPages = 5;
   const auto at = [&](int rank) { return static_cast<std::size_t>(rank) * kPages * kPage; };
@@ -158,7 +158,7 @@ WORLD_TEST(HeapCounts, PlaceNamesTheHome) {
 }
 
 // 16 pages a message, and no fault after that.
-WORLD_TEST_ON(HeapCounts, PrefetchFetchesAndMaps, shapes_from(2)) {
+WORLD_TEST_ALONE_ON(HeapCounts, PrefetchFetchesAndMaps, shapes_from(2)) {
   SmallHeap h(g);
   constexpr std::size_t kPages = 256;
   if (h.me() == 0) {
@@ -189,7 +189,7 @@ WORLD_TEST_ON(HeapCounts, PrefetchFetchesAndMaps, shapes_from(2)) {
 }
 
 // A second thread of each rank reads what no rank writes any more, while homes move in the first one's barriers.
-WORLD_TEST(Threads, ReadWhileHomesMove) {
+WORLD_TEST_ALONE(Threads, ReadWhileHomesMove) {
   SmallHeap h(g);
   if (!world_has_page_tables()) return;  // there a rank is one thread
   constexpr std::size_t kPages = 40;

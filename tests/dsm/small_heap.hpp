@@ -62,13 +62,14 @@ class SmallHeap {
 /// A WORLD_TEST for each protocol: `Suite`, and `SuiteLrc`.
 #define HEAP_TEST_ON(Suite, Name, shapes)                                               \
   static void heap_body_##Suite##_##Name(::grapnel::Runtime& g);                        \
-  WORLD_TEST_ON(Suite, Name, shapes) {                                                  \
+  WORLD_TEST_ALONE_ON(Suite, Name, shapes) {                                            \
     ::grapnel::test::heap_settings = {};                                                \
     heap_body_##Suite##_##Name(g);                                                      \
   }                                                                                     \
-  WORLD_TEST_ON(Suite##Lrc, Name, shapes) {                                             \
+  WORLD_TEST_ALONE_ON(Suite##Lrc, Name, shapes) {                                       \
     ::grapnel::test::heap_settings = {.protocol = ::grapnel::dsm::ProtocolChoice::lrc}; \
     heap_body_##Suite##_##Name(g);                                                      \
+    ::grapnel::test::heap_settings = {};                                                \
   }                                                                                     \
   static void heap_body_##Suite##_##Name([[maybe_unused]] ::grapnel::Runtime& g)
 #define HEAP_TEST(Suite, Name) HEAP_TEST_ON(Suite, Name, ::grapnel::test::all_shapes())

@@ -2,6 +2,7 @@
 #include "harness/processes.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -44,13 +45,15 @@ std::string launcher() {
   ::_exit(127);
 }
 
-// Reads until the job's last process has closed its output, or the deadline.
-bool read_output(int from, Clock::time_point deadline, std::string& output) {
+// Reads until the job's last process has closed its output; false where nothing came for this long.
+bool read_output(int from, std::chrono::milliseconds silence, std::string& output) {
+  auto deadline = Clock::now() + silence;
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
     if (left <= 0) return false;
     pollfd descriptor{from, POLLIN, 0};
     if (::poll(&descriptor, 1, static_cast<int>(left)) <= 0) continue;
+    deadline = Clock::now() + silence;
     char buffer[4096];
     const ssize_t length = ::read(from, buffer, sizeof buffer);
     if (length <= 0) return true;
@@ -61,7 +64,7 @@ bool read_output(int from, Clock::time_point deadline, std::string& output) {
 }  // namespace
 
 ProcessOutcome run_job(const Shape& shape, std::vector<std::pair<std::string, std::string>> environment,
-                       std::vector<std::string> command, std::chrono::seconds deadline) {
+                       std::vector<std::string> command, std::chrono::seconds silence) {
   if (command.front() == "/proc/self/exe") command.front() = own_executable();
   std::vector<std::string> arguments = {
       launcher(), "run", "-n", std::to_string(shape.ranks), "--nodes", std::to_string(shape.nodes), "--label", "--"};
@@ -74,11 +77,11 @@ ProcessOutcome run_job(const Shape& shape, std::vector<std::pair<std::string, st
   if (job == 0) become_job(arguments, environment, ends[1]);
   ::close(ends[1]);
   ProcessOutcome outcome;
-  outcome.timed_out = !read_output(ends[0], Clock::now() + deadline, outcome.output);
+  outcome.timed_out = !read_output(ends[0], silence, outcome.output);
   if (outcome.timed_out) {
-    outcome.output += "\n(the deadline passed; the job was ended)\n";
+    outcome.output += fmt::format("\n(nothing came for {} s; the job was ended)\n", silence.count());
     ::kill(job, SIGTERM);
-    if (!read_output(ends[0], Clock::now() + std::chrono::seconds(5), outcome.output)) ::kill(-job, SIGKILL);
+    if (!read_output(ends[0], std::chrono::seconds(5), outcome.output)) ::kill(-job, SIGKILL);
   }
   ::close(ends[0]);
   int status = 0;

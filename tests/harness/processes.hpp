@@ -1,4 +1,4 @@
-// A job of processes under `grapnel run`, with a deadline and its output caught.
+// A job of processes under `grapnel run`, which is ended where it hangs, and its output.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -18,9 +18,9 @@ struct ProcessOutcome {
   std::string left_behind;  ///< empty where nothing is: see Leftovers
 };
 
-/// Runs `command` (an own executable: "/proc/self/exe" is this test) as `shape.ranks` ranks. When the deadline passes
-/// the job is ended with SIGTERM, then SIGKILL, and the outcome states so.
+/// Runs `command` (an own executable: "/proc/self/exe" is this test) as `shape.ranks` ranks. A job that prints nothing
+/// for `silence` is ended with SIGTERM, then SIGKILL, and the outcome states so.
 ProcessOutcome run_job(const Shape& shape, std::vector<std::pair<std::string, std::string>> environment,
-                       std::vector<std::string> command, std::chrono::seconds deadline);
+                       std::vector<std::string> command, std::chrono::seconds silence);
 
 }  // namespace grapnel::test

@@ -15,7 +15,7 @@
 
 #include "base/log.hpp"
 #include "harness/foundation.hpp"
-#include "harness/processes.hpp"
+#include "harness/shared_jobs.hpp"
 #include "progress/settings.hpp"
 #include "rma/settings.hpp"
 #include "sync/settings.hpp"
@@ -124,43 +124,59 @@ std::chrono::seconds deadline() {
   return std::chrono::seconds(text != nullptr ? std::atoi(text) : 60);
 }
 
-// `bodies`: the full names of one test or more, with commas.
-void run_processes_over(const char* transport, const std::string& bodies, Shape shape) {
-  const ProcessOutcome outcome =
-      run_job(shape, {{"GRAPNEL_TEST_BODY", bodies}, {"GRAPNEL_TRANSPORT", transport}}, {"/proc/self/exe"}, deadline());
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
-  EXPECT_EQ(outcome.left_behind, "");
+bool is_chosen(const std::string& suite, const std::string& name) {
+  const ::testing::UnitTest& all = *::testing::UnitTest::GetInstance();
+  for (int i = 0; i < all.total_test_suite_count(); ++i) {
+    const ::testing::TestSuite& one = *all.GetTestSuite(i);
+    if (one.name() != suite) continue;
+    for (int j = 0; j < one.total_test_count(); ++j) {
+      const ::testing::TestInfo& info = *one.GetTestInfo(j);
+      if (info.name() == name) return info.should_run();
+    }
+  }
+  return false;
 }
 
-std::string full_name(const WorldTest& test) { return test.suite + "." + test.name; }
+std::string case_of(const std::string& world, Shape shape) {
+  return fmt::format("{}_ranks_{}_nodes_{}", world, shape.ranks, shape.nodes);
+}
 
-void run_over_ucx(const WorldTest& test, Shape shape) { run_processes_over("ucx", full_name(test), shape); }
-void run_over_local(const WorldTest& test, Shape shape) { run_processes_over("local", full_name(test), shape); }
+// The full names of the tests that GoogleTest is to run in this world with this shape; last those that want a runtime
+// of their own.
+std::vector<std::string> chosen_tests(const std::string& world, Shape shape) {
+  std::vector<const WorldTest*> chosen;
+  for (const WorldTest& test : tests()) {
+    const std::string name = test.name + "/" + case_of(world, shape);
+    if (is_chosen(test.suite, name)) chosen.push_back(&test);
+  }
+  std::stable_partition(chosen.begin(), chosen.end(), [](const WorldTest* test) { return !test->alone; });
+  std::vector<std::string> names;
+  for (const WorldTest* test : chosen) names.push_back(full_name(*test));
+  return names;
+}
+
+// The first test of a world and shape runs them all; each takes its own outcome.
+void run_over(const char* transport, const std::string& world, const WorldTest& test, Shape shape) {
+  static std::map<std::string, std::map<std::string, SharedOutcome>> outcomes;
+  auto& of_shape = outcomes[case_of(world, shape)];
+  const std::string name = full_name(test);
+  if (of_shape.find(name) == of_shape.end()) {
+    const bool alone = std::getenv("GRAPNEL_TEST_ALONE") != nullptr;
+    of_shape = run_shared_jobs(transport, alone ? std::vector{name} : chosen_tests(world, shape), shape, deadline());
+  }
+  const SharedOutcome outcome = of_shape[name];
+  of_shape.erase(name);
+  EXPECT_TRUE(outcome.good) << outcome.output;
+}
+
+void run_over_ucx(const WorldTest& test, Shape shape) {
+  run_over("ucx", shape.nodes == 1 ? "processes" : "nodes", test, shape);
+}
+void run_over_local(const WorldTest& test, Shape shape) { run_over("local", "local", test, shape); }
 
 // The transport's own tests are its conformance suite: here two shapes show that the layers above work on it.
 bool is_shape_for_local(Shape shape) {
   return (shape.ranks == 3 && shape.nodes == 3) || (shape.ranks == 5 && shape.nodes == 2);
-}
-
-bool wants_native() {
-  const char* text = std::getenv("GRAPNEL_TEST_NATIVE");
-  return text != nullptr && std::string_view(text) == "1";
-}
-
-// The fabric puts and gets by itself: a neighbour's word arrives and goes without a message of ours.
-void expect_native(Runtime& g) {
-  const auto memory = g.allocate(sizeof(std::uint64_t));
-  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
-  const Rank next{(static_cast<int>(index(g.rank())) + 1) % g.size()};
-  const std::uint64_t puts = wire_messages(g, "put"), gets = wire_messages(g, "get"), value = pattern(g.rank(), 0, 0);
-  std::uint64_t back = 0;
-  EXPECT_OK(g.put(&value, memory->on(next), sizeof value, next));
-  EXPECT_OK(g.get(memory->on(next), &back, sizeof back, next));
-  EXPECT_EQ(back, value);
-  EXPECT_EQ(wire_messages(g, "put"), puts) << "a put took a message where the fabric should put";
-  EXPECT_EQ(wire_messages(g, "get"), gets) << "a get took a message where the fabric should get";
-  EXPECT_OK(g.barrier());
-  EXPECT_OK(g.free(*memory));
 }
 
 std::vector<const WorldTest*> tests_named(const std::string& names) {
@@ -176,25 +192,6 @@ std::vector<const WorldTest*> tests_named(const std::string& names) {
     found.push_back(&*test);
   }
   return found;
-}
-
-int run_as_rank(const std::string& names) {
-  const auto bodies = tests_named(names);
-  if (bodies.empty()) return 2;
-  auto started = Runtime::start();
-  if (!started) {
-    fmt::print(stderr, "cannot start: {}\n", started.status().to_string());
-    return 1;
-  }
-  Runtime& g = **started;
-  SCOPED_TRACE(rank_trace(g));
-  for (const WorldTest* test : bodies) {
-    SCOPED_TRACE(full_name(*test));
-    test->body(g);
-  }
-  if (wants_native()) expect_native(g);
-  EXPECT_OK(g.finish());
-  return ::testing::UnitTest::GetInstance()->ad_hoc_test_result().Failed() ? 1 : 0;
 }
 
 // ---- registration ----
@@ -228,44 +225,8 @@ void tell_what_ran() {
   }
 }
 
-// ---- many tests in one job ----
-
-// GRAPNEL_TEST_TOGETHER, a comma list of suites or of full names, is for the slow guest with soft RDMA, where a job's
-// start takes seconds: in place of the tests of each world there is one of nodes per shape.
-bool goes_together(const WorldTest& test) {
-  const char* chosen = std::getenv("GRAPNEL_TEST_TOGETHER");
-  std::istringstream list(chosen != nullptr ? chosen : "");
-  for (std::string one; std::getline(list, one, ',');) {
-    if (one == test.suite || one == full_name(test)) return true;
-  }
-  return false;
-}
-
-void run_together(const std::string& bodies, int count, Shape shape) {
-  run_processes_over("ucx", bodies, shape);
-  ran()[wants_native() ? "nodes_native" : "nodes"][{shape.ranks, shape.nodes}] += count;
-}
-
-// One GoogleTest per shape, whose job runs all that have this shape, one after another.
-void register_together() {
-  std::map<std::pair<int, int>, std::vector<std::string>> names;
-  for (const WorldTest& test : tests()) {
-    if (!goes_together(test)) continue;
-    for (const Shape shape : test.shapes) {
-      if (shape.nodes > 1) names[{shape.ranks, shape.nodes}].push_back(full_name(test));
-    }
-  }
-  for (const auto& [shape, of_shape] : names) {
-    const std::string name = fmt::format("nodes_ranks_{}_nodes_{}", shape.first, shape.second);
-    const auto run = [bodies = fmt::format("{}", fmt::join(of_shape, ",")), count = static_cast<int>(of_shape.size()),
-                      shape = Shape{shape.first, shape.second}] { run_together(bodies, count, shape); };
-    ::testing::RegisterTest("Together", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
-                            [run]() -> ::testing::Test* { return new WorldCase(run); });
-  }
-}
-
 void add_case(const WorldTest& test, const std::string& world, Shape shape, void (*run)(const WorldTest&, Shape)) {
-  const std::string name = fmt::format("{}/{}_ranks_{}_nodes_{}", test.name, world, shape.ranks, shape.nodes);
+  const std::string name = test.name + "/" + case_of(world, shape);
   ::testing::RegisterTest(test.suite.c_str(), name.c_str(), nullptr, nullptr, test.file, test.line,
                           [&test, world, shape, run]() -> ::testing::Test* {
                             return new WorldCase([&test, world, shape, run] {
@@ -324,6 +285,11 @@ std::uint64_t world_seed() { return seed_of_this_world; }
 bool world_has_virtual_time() { return virtual_time; }
 bool world_has_page_tables() { return page_tables; }
 
+bool wants_native() {
+  const char* text = std::getenv("GRAPNEL_TEST_NATIVE");
+  return text != nullptr && std::string_view(text) == "1";
+}
+
 std::uint64_t wire_messages(const Runtime& g, const std::string& operation) {
   for (const OperationCount& row : g.operation_counts()) {
     if (row.operation == operation) return row.wire_messages;
@@ -339,12 +305,11 @@ std::string rank_trace(const Runtime& g) {
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
-  if (const char* bodies = std::getenv("GRAPNEL_TEST_BODY")) return grapnel::test::run_as_rank(bodies);
-  if (std::getenv("GRAPNEL_TEST_TOGETHER") != nullptr) {
-    grapnel::test::register_together();
-  } else {
-    grapnel::test::register_all();
+  if (const char* names = std::getenv("GRAPNEL_TEST_BODY")) {
+    const auto bodies = grapnel::test::tests_named(names);
+    return bodies.empty() ? 2 : grapnel::test::run_as_rank(bodies);
   }
+  grapnel::test::register_all();
   const int outcome = RUN_ALL_TESTS();
   grapnel::test::tell_what_ran();
   return outcome;

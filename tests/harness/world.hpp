@@ -14,10 +14,13 @@
 //   local      processes on virtual nodes, over the local transport, in two shapes
 //
 // GRAPNEL_TEST_WORLDS (a comma list of these names) chooses; the ctest entries set it. GRAPNEL_TEST_SEED=s replays one
-// seed. A world that hangs is ended: a simulated one prints what each rank was doing, processes have a deadline,
-// GRAPNEL_TEST_DEADLINE_S (60), and show what they printed until then. With GRAPNEL_TEST_NATIVE=1 each test of nodes
-// also asserts that the fabric puts and gets without messages. A failure names the rank. A job of processes that leaves
-// one of them, or a file in shared memory or its TMPDIR, has failed (leftovers.hpp).
+// seed. A world that hangs is ended: a simulated one prints what each rank was doing; processes are ended after
+// GRAPNEL_TEST_DEADLINE_S (60) without a line, and show what they printed until then. With GRAPNEL_TEST_NATIVE=1 each
+// job of nodes also asserts that the fabric puts and gets without messages. A failure names the rank. A job of
+// processes that leaves one of them, or a file in shared memory or its TMPDIR, has failed (leftovers.hpp).
+//
+// Processes: the tests of one world and shape run one after another in one job, in one runtime (shared_jobs.hpp).
+// GRAPNEL_TEST_ALONE=1 gives each a job of its own.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -43,7 +46,11 @@ struct WorldTest {
   std::vector<Shape> shapes;
   const char* file;
   int line;
+  bool alone = false;  ///< in processes: not in a runtime that another test has used
 };
+
+/// Suite.Name
+inline std::string full_name(const WorldTest& test) { return test.suite + "." + test.name; }
 
 /// 1, 2, 3, 5, 8 ranks on 1, 2, 3, 5 nodes.
 std::vector<Shape> all_shapes();
@@ -51,6 +58,9 @@ std::vector<Shape> all_shapes();
 std::vector<Shape> shapes_from(int least_ranks);
 
 bool add_world_test(WorldTest test);
+
+/// GRAPNEL_TEST_NATIVE=1.
+bool wants_native();
 
 /// The seed of this run: the same in all ranks, different from run to run in simulated worlds.
 std::uint64_t world_seed();
@@ -72,13 +82,18 @@ inline std::uint64_t pattern(Rank rank, std::uint64_t round, std::uint64_t posit
 
 }  // namespace grapnel::test
 
-#define WORLD_TEST_ON(Suite, Name, shapes)                                                                       \
-  static void world_body_##Suite##_##Name(::grapnel::Runtime& g);                                                \
-  [[maybe_unused]] static const bool world_added_##Suite##_##Name =                                              \
-      ::grapnel::test::add_world_test({#Suite, #Name, world_body_##Suite##_##Name, shapes, __FILE__, __LINE__}); \
+#define GRAPNEL_WORLD_TEST(Suite, Name, shapes, alone)                                               \
+  static void world_body_##Suite##_##Name(::grapnel::Runtime& g);                                    \
+  [[maybe_unused]] static const bool world_added_##Suite##_##Name = ::grapnel::test::add_world_test( \
+      {#Suite, #Name, world_body_##Suite##_##Name, shapes, __FILE__, __LINE__, alone});              \
   static void world_body_##Suite##_##Name([[maybe_unused]] ::grapnel::Runtime& g)
 
+#define WORLD_TEST_ON(Suite, Name, shapes) GRAPNEL_WORLD_TEST(Suite, Name, shapes, false)
+/// For what counts from a runtime's start, or can be had once per runtime.
+#define WORLD_TEST_ALONE_ON(Suite, Name, shapes) GRAPNEL_WORLD_TEST(Suite, Name, shapes, true)
+
 #define WORLD_TEST(Suite, Name) WORLD_TEST_ON(Suite, Name, ::grapnel::test::all_shapes())
+#define WORLD_TEST_ALONE(Suite, Name) WORLD_TEST_ALONE_ON(Suite, Name, ::grapnel::test::all_shapes())
 
 /// For calls that must succeed.
 #define EXPECT_OK(expression)                                           \

@@ -273,8 +273,11 @@ WORLD_TEST(LockConformance, TheNetworkDomainHasThreeKinds) {
         std::find(std::begin(kNetworkLockKinds), std::end(kNetworkLockKinds), kind) != std::end(kNetworkLockKinds);
     const auto made = g.create_lock_set(2, options);
     EXPECT_EQ(made.ok(), exists && has_network_domain(g)) << made.status().to_string();
-    if (made.ok()) EXPECT_OK(g.destroy_lock_set(*made));
-    if (!made.ok()) EXPECT_CODE(Code::unavailable, made.status());
+    if (made.ok()) {
+      EXPECT_OK(g.destroy_lock_set(*made));
+    } else {
+      EXPECT_CODE(Code::unavailable, made.status());
+    }
   }
   options.kind = LockKind::ticket;
   options.shared_mode = true;

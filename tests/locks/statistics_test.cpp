@@ -109,8 +109,8 @@ const std::vector<Shape> kShapes{{3, 1}, {3, 3}, {5, 2}};
 
 }  // namespace
 
-WORLD_TEST_ON(LockStatistics, AreThoseOfAKnownUse, kShapes) { expect_those_of_a_known_use(g, false); }
-WORLD_TEST_ON(LockStatistics, AreTheSameWithATimeout, kShapes) { expect_those_of_a_known_use(g, true); }
+WORLD_TEST_ALONE_ON(LockStatistics, AreThoseOfAKnownUse, kShapes) { expect_those_of_a_known_use(g, false); }
+WORLD_TEST_ALONE_ON(LockStatistics, AreTheSameWithATimeout, kShapes) { expect_those_of_a_known_use(g, true); }
 
 namespace {
 

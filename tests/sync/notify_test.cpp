@@ -21,7 +21,7 @@ struct Cell {
 }  // namespace
 
 // Blocking, started and accumulated writes to random ranks, each burst followed by a notification.
-WORLD_TEST(Notify, WritesBeforeItAreThere) {
+WORLD_TEST_ALONE(Notify, WritesBeforeItAreThere) {
   const auto ranks = static_cast<std::size_t>(g.size());
   const auto memory = g.allocate(sizeof(Cell) * ranks);
   ASSERT_TRUE(memory.ok());
@@ -56,7 +56,7 @@ WORLD_TEST(Notify, WritesBeforeItAreThere) {
   EXPECT_OK(g.free(*memory));
 }
 
-WORLD_TEST(Notify, EachIsTakenOnceAndCountsOn) {
+WORLD_TEST_ALONE(Notify, EachIsTakenOnceAndCountsOn) {
   const Rank next{(static_cast<int>(index(g.rank())) + 1) % g.size()};
   const Rank previous{(static_cast<int>(index(g.rank())) + g.size() - 1) % g.size()};
   constexpr std::uint32_t kMany = 100;
@@ -80,7 +80,7 @@ WORLD_TEST(Notify, EachIsTakenOnceAndCountsOn) {
 
 // A library that makes progress only while it is called is called while rank 1 waits for rank 0's notification, which
 // rank 0 sends after the second call.
-WORLD_TEST(Notify, RunsAnotherLibraryBetweenSleeps) {
+WORLD_TEST_ALONE(Notify, RunsAnotherLibraryBetweenSleeps) {
   const Rank me = g.rank();
   const Rank next{(static_cast<int>(index(me)) + 1) % g.size()};
   const Rank previous{(static_cast<int>(index(me)) + g.size() - 1) % g.size()};
