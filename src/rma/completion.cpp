@@ -2,60 +2,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <cstring>
 #include <utility>
 
-#include "base/check.hpp"
-#include "rma/internal/run_pairs.hpp"
 #include "rma/rma.hpp"
 
 namespace grapnel::rma {
 
 // ---- aggregates: many small puts, or gets, in few messages ----
 
-// Takes only what is of its kind and for its target, so what is kept of another is sent first.
 Result<Aggregate*> Rma::aggregate_for(Operation& operation, OperationKind kind, Rank target) {
   const Aggregate* kept = operation.aggregate.get();
-  if (kept != nullptr && (kept->kind != kind || kept->target != target)) GRAPNEL_TRY(send_aggregate(operation));
-  if (!operation.aggregate) operation.aggregate = std::make_unique<Aggregate>(Aggregate{kind, target, {}, {}});
+  if (kept != nullptr && (!kept->takes(kind, target))) GRAPNEL_TRY(send_aggregate(operation));
+  if (!operation.aggregate) operation.aggregate = std::make_unique<Aggregate>(kind, target);
   return operation.aggregate.get();
-}
-
-Status Rma::gather(Operation& operation, const ContiguousTransfer& what) {
-  const Piece piece{what.local, what.remote, what.bytes};
-  return gather(operation, VectorTransfer{what.kind, {}, {&piece, 1}, what.target});
-}
-
-Status Rma::gather(Operation& operation, const StridedTransfer& what) {
-  std::vector<Piece> pieces;
-  for_each_run_pair(*what.remote_shape, *what.local_shape,
-                    [&](std::int64_t remote_offset, std::int64_t local_offset, std::size_t bytes) {
-                      pieces.push_back({static_cast<std::byte*>(what.local) + local_offset,
-                                        static_cast<std::byte*>(what.remote) + remote_offset, bytes});
-                    });
-  return gather(operation, VectorTransfer{what.kind, {}, pieces, what.target});
-}
-
-Status Rma::gather(Operation& operation, const VectorTransfer& what) {
-  GRAPNEL_ASSIGN_OR_RETURN(const auto aggregate, aggregate_for(operation, what.kind, what.target));
-  auto& pieces = aggregate->pieces;
-  pieces.insert(pieces.end(), what.pieces.begin(), what.pieces.end());
-  return {};
-}
-
-Status Rma::gather_value(Operation& operation, const ContiguousTransfer& what) {
-  GRAPNEL_ASSIGN_OR_RETURN(const auto aggregate, aggregate_for(operation, what.kind, what.target));
-  auto& kept = aggregate->values.emplace_back();
-  GRAPNEL_CHECK(what.bytes <= kept.size(), "a value of {} bytes; {} are possible", what.bytes, kept.size());
-  std::memcpy(kept.data(), what.local, what.bytes);
-  aggregate->pieces.push_back({kept.data(), what.remote, what.bytes});
-  return {};
 }
 
 Status Rma::send_aggregate(Operation& operation) {
   if (!operation.aggregate) return {};
   const auto aggregate = std::move(operation.aggregate);
-  return send_by_wire(VectorTransfer{aggregate->kind, {}, aggregate->pieces, aggregate->target}, operation);
+  return send_by_wire(aggregate->transfer(), operation);
 }
 
 // ---- waiting ----

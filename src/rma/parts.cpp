@@ -269,7 +269,8 @@ Status Rma::by_wire(const PartsTransfer& what, Operation& operation) {
   }
   return what.batches([&](std::span<const Part> parts, bool last) {
     if (what.fetches) return remote_->fetch_parts(node, operation, head, parts, updates);
-    return remote_->send_parts(node, operation, head, parts, last ? acknowledgement(node) : progress::OnReply{});
+    return remote_->send_parts(node, operation, head, parts,
+                               last ? fences_.acknowledgement(node) : progress::OnReply{});
   });
 }
 

@@ -27,12 +27,11 @@ Rma::Rma(const base::Config& config, launch::Launch& launch, progress::Waiting& 
       words_(words),
       ways_(config, transport != nullptr ? transport->capabilities() : transport::Capabilities{}),
       remote_(client != nullptr ? std::make_unique<RemotePath>(*client, settings_.chunk_bytes) : nullptr),
+      native_(ways_.any_native() ? std::make_unique<NativePath>(*client, launch.nodes().node_count()) : nullptr),
+      fences_(settings_, launch, client, native_.get()),
       local_(static_cast<std::size_t>(launch.size())),
-      acknowledgements_(launch.nodes().node_count()),
-      implicit_(static_cast<std::size_t>(launch.size())),
-      random_(launch.job_secret() ^ index(launch.rank())) {
+      implicit_(static_cast<std::size_t>(launch.size())) {
   for (const Rank rank : launch.nodes().ranks_of[index(launch.node())]) local_[index(rank)] = 1;
-  if (ways_.any_native()) native_ = std::make_unique<NativePath>(*client, launch.nodes().node_count());
 }
 
 void Rma::forget_remote_keys() {

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "base/config.hpp"
-#include "base/random.hpp"
 #include "core/network_words.hpp"
 #include "grapnel/element.hpp"
 #include "grapnel/handle.hpp"
@@ -29,7 +28,7 @@
 #include "progress/waiting.hpp"
 #include "rma/counts.hpp"
 #include "rma/internal/accumulation.hpp"
-#include "rma/internal/fence_predictor.hpp"
+#include "rma/internal/fences.hpp"
 #include "rma/internal/lent_memory.hpp"
 #include "rma/internal/native.hpp"
 #include "rma/internal/operation.hpp"
@@ -40,16 +39,11 @@
 #include "rma/parts.hpp"
 #include "rma/settings.hpp"
 #include "rma/stripes.hpp"
+#include "rma/transfers.hpp"
 #include "rma/ways.hpp"
 #include "segment/segment.hpp"
 
 namespace grapnel::rma {
-
-/// Where a rank's writes stood when it arrived at a barrier.
-struct BarrierCut {
-  std::uint32_t dirty = 0;                              ///< nodes that the plan had to fence, or has to complete
-  std::vector<std::pair<NodeId, std::uint64_t>> until;  ///< those that the barrier has to complete, and up to where
-};
 
 class Rma {
  public:
@@ -95,88 +89,15 @@ class Rma {
     return accumulate_elsewhere(type, scale, source, remote, bytes, target);
   }
 
-  // Strided and vector forms; `kind` is the direction. `arithmetic` is for accumulate. `lent`: `remote` is memory that
-  // the target has lent (segment/lent.hpp); an accumulate is an invalid argument there, an update does the same.
-  struct StridedTransfer {
-    OperationKind kind{};
-    Arithmetic arithmetic;
-    void* local = nullptr;
-    const Strided* local_shape = nullptr;
-    void* remote = nullptr;
-    const Strided* remote_shape = nullptr;
-    Rank target{};
-    bool lent = false;
-  };
-  struct VectorTransfer {
-    OperationKind kind{};
-    Arithmetic arithmetic;
-    std::span<const Piece> pieces;
-    Rank target{};
-    bool lent = false;
-  };
-  struct ContiguousTransfer {
-    OperationKind kind{};
-    Arithmetic arithmetic;
-    void* local = nullptr;
-    void* remote = nullptr;
-    std::size_t bytes = 0;
-    Rank target{};
-    bool lent = false;
-  };
-  /// update.cpp. `local`: the operands; null for Operation::none. `old_elements` null: none are fetched.
-  struct UpdateTransfer {
-    static constexpr OperationKind kind = OperationKind::update;
-    Update update;
-    Reduction kernel;
-    void* local = nullptr;
-    void* old_elements = nullptr;
-    void* remote = nullptr;
-    std::size_t bytes = 0;
-    Rank target{};
-    bool lent = false;
-  };
   /// Errors: invalid_argument (no such operation for the type, no operands, too many).
   static Result<UpdateTransfer> update_transfer(grapnel::Operation operation, NumberType number, const void* source,
                                                 void* old_elements, void* remote, std::size_t count, Rank target);
   Status transfer(const UpdateTransfer& what);
   Status start(const UpdateTransfer& what, Handle* handle);
-  /// parts.cpp. Sides of equal counts, of whole elements; `local` null for Operation::none, `old_elements` null: none
-  /// are fetched. Elements of parts that overlap are updated one after the other.
-  struct StridedUpdate {
-    grapnel::Operation operation{};
-    NumberType number{};
-    const void* local = nullptr;
-    const Strided* local_shape = nullptr;
-    void* old_elements = nullptr;
-    const Strided* old_shape = nullptr;
-    void* remote = nullptr;
-    const Strided* remote_shape = nullptr;
-    Rank target{};
-    bool lent = false;
-  };
-  struct VectorUpdate {
-    grapnel::Operation operation{};
-    NumberType number{};
-    bool fetches = false;         ///< every part has a destination
-    std::span<const Part> parts;  ///< of whole elements; without sources for Operation::none
-    Rank target{};
-    bool lent = false;
-  };
   Status transfer(const StridedUpdate& what);
   Status transfer(const VectorUpdate& what);
   Status start(const StridedUpdate& what, Handle* handle);
   Status start(const VectorUpdate& what, Handle* handle);
-  /// update.cpp. `bytes` (1, 2, 4 or 8) at the front of `desired` replace those at `remote` where they are the front of
-  /// `expected`. Completes as a get of the old ones to `old_value`.
-  struct CompareTransfer {
-    static constexpr OperationKind kind = OperationKind::update;
-    void* remote = nullptr;
-    std::uint64_t expected = 0, desired = 0;
-    void* old_value = nullptr;
-    std::size_t bytes = 0;
-    Rank target{};
-    bool lent = false;
-  };
   Status transfer(const CompareTransfer& what);
   Status start(const CompareTransfer& what, Handle* handle);
   /// The old value, in front of zeros.
@@ -192,20 +113,6 @@ class Rma {
   Status transfer(const StridedTransfer& what);
   Status transfer(const VectorTransfer& what);
 
-  /// One level of repetition, the patch of a matrix, as numbers: to write, validate and read back two shapes costs more
-  /// than a small patch.
-  struct Rows {
-    std::int64_t bytes = 0, count = 0;  ///< of a row; how many
-    std::int64_t local_stride = 0, remote_stride = 0;
-
-    /// Not empty, not backward, no product that overflows, and not all in one piece.
-    bool are_plain() const {
-      const bool small = ((bytes | count | local_stride | remote_stride) >> 31) == 0;
-      return small && bytes > 0 && count > 0 && (local_stride != bytes || remote_stride != bytes);
-    }
-    std::size_t remote_extent() const { return static_cast<std::size_t>(remote_stride * (count - 1) + bytes); }
-    std::size_t total_bytes() const { return static_cast<std::size_t>(count * bytes); }
-  };
   /// True: the put or get is complete. False: nothing was done, and `transfer` takes it or answers what is wrong.
   bool move_rows(OperationKind kind, void* local, void* remote, const Rows& rows, Rank target) {
     if (!rows.are_plain() || !in_reach(remote, rows.remote_extent(), target)) return false;
@@ -219,11 +126,6 @@ class Rma {
     return true;
   }
 
-  /// A put, then `value` at `flag` (32 bits, aligned) of the same target: a rank that sees it finds the data there.
-  struct SignalledPut : StridedTransfer {
-    void* flag = nullptr;
-    std::int32_t value = 0;
-  };
   Status put_and_signal(const SignalledPut& what);
   Status put_and_signal(const void* source, void* remote, std::size_t bytes, void* flag, std::int32_t value,
                         Rank target) {
@@ -288,7 +190,7 @@ class Rma {
   void forget_remote_keys();
 
   const OperationCounts& counts(OperationKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
-  const FenceCounts& fence_counts() const { return fence_progress_.counts; }
+  const FenceCounts& fence_counts() const { return fences_.counts(); }
 
   /// Whether [remote, remote+bytes) lies in a segment of `target`'s node. Cost: none where the rank is of this node or
   /// this rank took part in the allocation; else a round trip. Errors: invalid_argument, peer_dead.
@@ -396,34 +298,16 @@ class Rma {
   Status run_started(const Transfer& what, Handle* handle);
   template <typename Transfer>
   Status send_by_wire(const Transfer& what, Operation& operation);
+  /// What it keeps of another kind or target is sent first.
   Result<Aggregate*> aggregate_for(Operation& operation, OperationKind kind, Rank target);
-  Status gather(Operation& operation, const ContiguousTransfer& what);
-  Status gather(Operation& operation, const StridedTransfer& what);
-  Status gather(Operation& operation, const VectorTransfer& what);
-  Status gather_value(Operation& operation, const ContiguousTransfer& what);
   Status send_aggregate(Operation& operation);
   /// Everything of the operation is complete here, and what it sent has left. With the client's guard held.
   Status complete(Operation& operation);
   Status wait_until_left(NodeId node);
   bool has_left(const Operation& operation);
 
-  // The acknowledgements that my writes to a node ask for; the record of the writes is the client's.
-  struct Acknowledgements {
-    std::uint64_t asked_until = 0;  ///< `Client::written` at the last write that asked for one
-    bool asked = false;             ///< the write under way requests one
-    std::uint32_t refused = 0;      ///< of those that asked; reported by the next fence
-    FencePredictor predictor;
-  };
-
   NodeId node_of(Rank rank) const { return launch_.nodes().node_of[index(rank)]; }
-  progress::OnReply acknowledgement(NodeId node);
   Status fence_nodes(const std::vector<NodeId>& nodes);
-  // fence.cpp; with the client's guard held.
-  Status flush_native(const std::vector<NodeId>& nodes);
-  Status fence_messages(const std::vector<NodeId>& nodes, FenceKind kind);
-  Status ask_for_counts(NodeId node, std::uint32_t window);
-  Status wait_until_applied(const std::vector<NodeId>& nodes, FenceKind kind);
-  Status take_refused(const std::vector<NodeId>& nodes);
 
   const Settings settings_;
   launch::Launch& launch_;
@@ -436,19 +320,13 @@ class Rma {
   progress::Client* client_;
   core::NetworkWords& words_;
   const Ways ways_;
-  std::unique_ptr<RemotePath> remote_;              ///< null in a job of one node
-  std::unique_ptr<NativePath> native_;              ///< null where the transport has no native operations
-  std::vector<std::uint8_t> local_;                 ///< by rank: on my node
-  std::vector<Acknowledgements> acknowledgements_;  ///< by node
+  std::unique_ptr<RemotePath> remote_;  ///< null in a job of one node
+  std::unique_ptr<NativePath> native_;  ///< null where the transport has no native operations
+  Fences fences_;
+  std::vector<std::uint8_t> local_;  ///< by rank: on my node
   std::array<OperationCounts, kOperationKinds.size()> counts_;
   HandleTable handles_;
   std::vector<Operation> implicit_;  ///< by target rank
-  base::Random random_;              ///< which dirty node a fence asks first
-  struct FenceProgress {
-    std::uint32_t unanswered = 0;
-    FenceCounts counts;
-  };
-  FenceProgress fence_progress_;  ///< a member, so that late answers find it
 };
 
 }  // namespace grapnel::rma

@@ -62,7 +62,7 @@ Result<std::int64_t> Rma::rmw_by_adapter(RmwOperation operation, void* remote, s
   if (native_ != nullptr) {
     GRAPNEL_TRY(before_native(node, reinterpret_cast<std::uint64_t>(remote), kBytes));
   } else if (!client_->acknowledged(node)) {
-    GRAPNEL_TRY(wait_until_applied({node}, settings_.fence));
+    GRAPNEL_TRY(fences_.wait_until_applied(node));
   }
   const std::uint64_t before = client_->messages();
   GRAPNEL_ASSIGN_OR_RETURN(const auto old_value, words_.run(what, remote, target));

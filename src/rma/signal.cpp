@@ -69,12 +69,12 @@ Status Rma::by_wire(const SignalledPut& what, Operation& operation) {
     StridedBody body;
     body.base = reinterpret_cast<std::uint64_t>(to);
     body.shape = remote;
-    return remote_->send_strided(node, operation, what.kind, body, from, local, acknowledgement(node), &signal);
+    return remote_->send_strided(node, operation, what.kind, body, from, local, fences_.acknowledgement(node), &signal);
   }
   GRAPNEL_TRY(before_messages(node));
   const std::size_t last = total - before;
   return remote_->put_signal(node, operation, reinterpret_cast<std::uint64_t>(to) + (last > 0 ? before : 0),
-                             {from + (last > 0 ? before : 0), last}, signal, acknowledgement(node));
+                             {from + (last > 0 ? before : 0), last}, signal, fences_.acknowledgement(node));
 }
 
 }  // namespace grapnel::rma

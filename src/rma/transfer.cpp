@@ -10,14 +10,12 @@
 namespace grapnel::rma {
 namespace {
 
-std::size_t bytes_of(const Rma::ContiguousTransfer& what) { return what.bytes; }
-std::size_t bytes_of(const Rma::UpdateTransfer& what) { return what.bytes; }
-std::size_t bytes_of(const Rma::CompareTransfer& what) { return what.bytes; }
+std::size_t bytes_of(const ContiguousTransfer& what) { return what.bytes; }
+std::size_t bytes_of(const UpdateTransfer& what) { return what.bytes; }
+std::size_t bytes_of(const CompareTransfer& what) { return what.bytes; }
 std::size_t bytes_of(const PartsTransfer& what) { return what.bytes; }
-std::size_t bytes_of(const Rma::StridedTransfer& what) {
-  return static_cast<std::size_t>(what.local_shape->total_bytes());
-}
-std::size_t bytes_of(const Rma::VectorTransfer& what) {
+std::size_t bytes_of(const StridedTransfer& what) { return static_cast<std::size_t>(what.local_shape->total_bytes()); }
+std::size_t bytes_of(const VectorTransfer& what) {
   std::size_t bytes = 0;
   for (const Piece& piece : what.pieces) bytes += piece.bytes;
   return bytes;
@@ -41,28 +39,28 @@ Extent extent_of(const void* base, const Strided& shape) {
 
 /// Of the local side; of pieces, each.
 template <typename Visit>
-void for_each_local(const Rma::ContiguousTransfer& what, Visit visit) {
+void for_each_local(const ContiguousTransfer& what, Visit visit) {
   const auto begin = reinterpret_cast<std::uintptr_t>(what.local);
   visit(Extent{begin, begin + what.bytes});
 }
 template <typename Visit>
-void for_each_local(const Rma::UpdateTransfer& what, Visit visit) {
+void for_each_local(const UpdateTransfer& what, Visit visit) {
   for (const void* const side : {what.local, what.old_elements}) {
     const auto begin = reinterpret_cast<std::uintptr_t>(side);
     if (side != nullptr) visit(Extent{begin, begin + what.bytes});
   }
 }
 template <typename Visit>
-void for_each_local(const Rma::CompareTransfer& what, Visit visit) {
+void for_each_local(const CompareTransfer& what, Visit visit) {
   const auto begin = reinterpret_cast<std::uintptr_t>(what.old_value);
   visit(Extent{begin, begin + what.bytes});
 }
 template <typename Visit>
-void for_each_local(const Rma::StridedTransfer& what, Visit visit) {
+void for_each_local(const StridedTransfer& what, Visit visit) {
   visit(extent_of(what.local, *what.local_shape));
 }
 template <typename Visit>
-void for_each_local(const Rma::VectorTransfer& what, Visit visit) {
+void for_each_local(const VectorTransfer& what, Visit visit) {
   for (const Piece& piece : what.pieces) {
     const auto begin = reinterpret_cast<std::uintptr_t>(piece.local);
     visit(Extent{begin, begin + piece.bytes});
@@ -112,8 +110,7 @@ Status Rma::send_by_wire(const Transfer& what, Operation& operation) {
   const std::uint64_t messages = client_->messages();
   GRAPNEL_TRY(by_wire(what, operation));
   count_wire(what.kind, bytes_of(what), messages);
-  Acknowledgements& acknowledgements = acknowledgements_[index(node)];
-  if (std::exchange(acknowledgements.asked, false)) acknowledgements.asked_until = client_->written(node);
+  fences_.sent(node);
   return {};
 }
 
@@ -223,7 +220,11 @@ Status Rma::run_started(const Transfer& what, Handle* handle) {
   if constexpr (!std::is_same_v<Transfer, UpdateTransfer> && !std::is_same_v<Transfer, CompareTransfer> &&
                 !std::is_same_v<Transfer, PartsTransfer>) {
     const bool is_copy = what.kind == OperationKind::put || what.kind == OperationKind::get;
-    if (is_copy && handle != nullptr && HandleTable::aggregates(*handle)) return gather(operation, what);
+    if (is_copy && handle != nullptr && HandleTable::aggregates(*handle)) {
+      GRAPNEL_ASSIGN_OR_RETURN(const auto aggregate, aggregate_for(operation, what.kind, what.target));
+      aggregate->add(what);
+      return {};
+    }
   }
   return send_by_wire(what, operation);
 }
@@ -235,7 +236,9 @@ Status Rma::start_value(const void* value, std::size_t bytes, void* remote, Rank
   GRAPNEL_TRY(route(what).status());
   GRAPNEL_TRY(check_local(what));
   progress::Client::Guard guard(*client_);
-  return gather_value(handles_.of(*handle), what);
+  GRAPNEL_ASSIGN_OR_RETURN(const auto aggregate, aggregate_for(handles_.of(*handle), what.kind, target));
+  aggregate->add_value(what);
+  return {};
 }
 
 Status Rma::start(const ContiguousTransfer& what, Handle* handle) {

@@ -37,8 +37,8 @@ PartsTransfer one_part(void* remote, std::size_t bytes, Rank target) {
 
 }  // namespace
 
-Result<Rma::UpdateTransfer> Rma::update_transfer(grapnel::Operation operation, NumberType number, const void* source,
-                                                 void* old_elements, void* remote, std::size_t count, Rank target) {
+Result<UpdateTransfer> Rma::update_transfer(grapnel::Operation operation, NumberType number, const void* source,
+                                            void* old_elements, void* remote, std::size_t count, Rank target) {
   UpdateTransfer what;
   what.update = {operation, number};
   const Reduction* const kernel = find_kernel(operation, number);
@@ -80,7 +80,7 @@ Status Rma::by_wire(const UpdateTransfer& what, Operation& operation) {
   GRAPNEL_TRY(before_messages(node));
   const ByteView operands(static_cast<const std::byte*>(what.local), what.local != nullptr ? what.bytes : 0);
   if (what.old_elements == nullptr) {
-    return remote_->update(node, operation, what.update, address, operands, acknowledgement(node));
+    return remote_->update(node, operation, what.update, address, operands, fences_.acknowledgement(node));
   }
   return remote_->fetch_and_update(node, operation, what.update, what.kernel.element_bytes, address, operands,
                                    {static_cast<std::byte*>(what.old_elements), what.bytes});

@@ -18,21 +18,8 @@ bool contiguous(const Strided& shape) { return shape.levels == 0; }
 
 Status Rma::before_native(NodeId node, std::uint64_t address, std::size_t bytes) {
   // A refused write before this one is not this one's error: a fence reports it.
-  if (!client_->acknowledged(node)) GRAPNEL_TRY(wait_until_applied({node}, settings_.fence));
+  if (!client_->acknowledged(node)) GRAPNEL_TRY(fences_.wait_until_applied(node));
   return native_->unflushed(node, address, bytes) ? native_->flush(node) : Status{};
-}
-
-// What the write that is about to be sent asks of the server. The last message of the write is the next but
-// ⌈bytes/chunk⌉, whose number is not known yet; `send_by_wire` notes it.
-progress::OnReply Rma::acknowledgement(NodeId node) {
-  Acknowledgements& acknowledgements = acknowledgements_[index(node)];
-  const bool asks = acknowledgements.predictor.next_write_asks() && settings_.fence != FenceKind::serial;
-  acknowledgements.asked = asks;
-  if (!asks) return {};
-  return {[](void* refused, const progress::Reply& reply) {
-            *static_cast<std::uint32_t*>(refused) += reply.code == progress::ReplyCode::refused;
-          },
-          &acknowledgements.refused};
 }
 
 Status Rma::before_messages(NodeId node) { return native_ ? native_->flush(node) : Status{}; }
@@ -69,12 +56,13 @@ Status Rma::by_wire(const ContiguousTransfer& what, Operation& operation) {
   const bool bulk = ways_.choose(what.kind, Form::contiguous, what.bytes) == WireWay::bulk;
   switch (what.kind) {
     case OperationKind::put:
-      return bulk ? remote_->put_bulk(node, operation, address, source, acknowledgement(node))
-                  : remote_->put(node, operation, address, source, acknowledgement(node));
+      return bulk ? remote_->put_bulk(node, operation, address, source, fences_.acknowledgement(node))
+                  : remote_->put(node, operation, address, source, fences_.acknowledgement(node));
     case OperationKind::get:
       return bulk ? remote_->get_bulk(node, operation, address, destination)
                   : remote_->get(node, operation, address, destination);
-    default: return remote_->accumulate(node, operation, what.arithmetic, address, source, acknowledgement(node));
+    default:
+      return remote_->accumulate(node, operation, what.arithmetic, address, source, fences_.acknowledgement(node));
   }
 }
 
@@ -105,14 +93,14 @@ Status Rma::by_wire(const StridedTransfer& what, Operation& operation) {
   body.arithmetic = what.arithmetic;
   body.shape = remote;
   if (what.kind == OperationKind::get) return remote_->get_strided(node, operation, body, what.local, local);
-  return remote_->send_strided(node, operation, what.kind, body, what.local, local, acknowledgement(node));
+  return remote_->send_strided(node, operation, what.kind, body, what.local, local, fences_.acknowledgement(node));
 }
 
 Status Rma::by_wire(const VectorTransfer& what, Operation& operation) {
   const NodeId node = node_of(what.target);
   GRAPNEL_TRY(before_messages(node));
   if (what.kind == OperationKind::get) return remote_->get_pieces(node, operation, what.pieces);
-  return remote_->send_pieces(node, operation, what.kind, what.arithmetic, what.pieces, acknowledgement(node));
+  return remote_->send_pieces(node, operation, what.kind, what.arithmetic, what.pieces, fences_.acknowledgement(node));
 }
 
 }  // namespace grapnel::rma

@@ -15,9 +15,9 @@ namespace grapnel {
 namespace {
 
 using rma::OperationKind;
-using Contiguous = rma::Rma::ContiguousTransfer;
-using StridedMove = rma::Rma::StridedTransfer;
-using Vector = rma::Rma::VectorTransfer;
+using Contiguous = rma::ContiguousTransfer;
+using StridedMove = rma::StridedTransfer;
+using Vector = rma::VectorTransfer;
 
 StridedMove strided(OperationKind kind, const void* local, const Strided& local_shape, const void* remote,
                     const Strided& remote_shape, Rank target) {
@@ -35,7 +35,7 @@ Result<rma::Arithmetic> arithmetic_of(ElementType type, const void* scale, std::
   return rma::Rma::arithmetic(type, scale, 0);
 }
 
-Result<rma::Rma::UpdateTransfer> fetching(Operation operation, NumberType type, const void* source, void* old_elements,
+Result<rma::UpdateTransfer> fetching(Operation operation, NumberType type, const void* source, void* old_elements,
                                           void* remote, std::size_t count, Rank target) {
   if (old_elements == nullptr && count > 0) {
     return Status(Code::invalid_argument, "fetch_and_update: no memory was given for the old elements");

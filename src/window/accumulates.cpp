@@ -144,7 +144,7 @@ Status Window::update_parts(const Update& what, const Aim& aim, Handle* handle) 
     to.advance(bytes);
     if (parts.size() < kMostParts && !to.at_end()) continue;
     GRAPNEL_TRY(services_.rma.start(
-        rma::Rma::VectorUpdate{what.operation, what.number(), what.fetches(), parts, aim.rank, aim.is_lent}, handle));
+        rma::VectorUpdate{what.operation, what.number(), what.fetches(), parts, aim.rank, aim.is_lent}, handle));
     parts.clear();
   }
   return {};
@@ -201,7 +201,7 @@ Outcome Window::compare_and_swap(const void* origin, const void* compare, void* 
     return {};
   }
   GRAPNEL_WINDOW_TRY(enter(call, target, false));
-  const rma::Rma::CompareTransfer transfer{aim.at, expected, desired, result, bytes, aim.rank, aim.is_lent};
+  const rma::CompareTransfer transfer{aim.at, expected, desired, result, bytes, aim.rank, aim.is_lent};
   return answered(aim, services_.rma.start(transfer, nullptr));
 }
 

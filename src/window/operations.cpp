@@ -137,12 +137,12 @@ Status Window::start_move(rma::OperationKind kind, const Side& origin, const Pla
       return kind == rma::OperationKind::put ? services_.rma.put(local, remote, run->bytes, aim.rank)
                                              : services_.rma.get(remote, local, run->bytes, aim.rank);
     }
-    return services_.rma.start(rma::Rma::ContiguousTransfer{kind, {}, local, remote, run->bytes, aim.rank, aim.is_lent},
+    return services_.rma.start(rma::ContiguousTransfer{kind, {}, local, remote, run->bytes, aim.rank, aim.is_lent},
                                handle);
   }
   auto local = origin.layout->as_strided(origin.count), remote = place.layout->as_strided(place.count);
   if (local && remote && align(local->shape, remote->shape)) {
-    return services_.rma.start(rma::Rma::StridedTransfer{kind,
+    return services_.rma.start(rma::StridedTransfer{kind,
                                                          {},
                                                          base + local->offset,
                                                          &local->shape,
@@ -160,7 +160,7 @@ Status Window::start_move(rma::OperationKind kind, const Side& origin, const Pla
     from.advance(bytes);
     to.advance(bytes);
     if (pieces.size() < kMostPieces && !to.at_end()) continue;
-    GRAPNEL_TRY(services_.rma.start(rma::Rma::VectorTransfer{kind, {}, pieces, aim.rank, aim.is_lent}, handle));
+    GRAPNEL_TRY(services_.rma.start(rma::VectorTransfer{kind, {}, pieces, aim.rank, aim.is_lent}, handle));
     pieces.clear();
   }
   GRAPNEL_ASSERT(from.at_end() && to.at_end(), "one side of {} bytes has more data than the other one", aim.bytes);

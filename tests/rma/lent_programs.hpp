@@ -146,7 +146,7 @@ class RandomSlice {
                     fetches ? &expected[row * static_cast<std::size_t>(rows.old.stride[0])] : nullptr,
                     static_cast<std::size_t>(rows.remote.count[0]));
     }
-    rma::Rma::StridedUpdate what;
+    rma::StridedUpdate what;
     what.operation = kind.operation;
     what.number = kind.number;
     what.local = kind.operation == Operation::none ? nullptr : source.data();
@@ -176,7 +176,7 @@ class RandomSlice {
       if (bytes > 0) expect_update(kind, at, &source[used], fetches ? &expected[used] : nullptr, bytes);
       used += bytes + random_.below(20);
     }
-    run(rma::Rma::VectorUpdate{kind.operation, kind.number, fetches, parts, target_, lent_});
+    run(rma::VectorUpdate{kind.operation, kind.number, fetches, parts, target_, lent_});
     EXPECT_EQ(found, expected) << "vector " << kind.kernel.name;
   }
 
@@ -201,7 +201,7 @@ class RandomSlice {
     const std::size_t at = random_.below(kBytes - bytes);
     const bool puts = random_.chance(0.5);
     Bytes data = random_bytes(bytes);
-    run(rma::Rma::ContiguousTransfer{
+    run(rma::ContiguousTransfer{
         puts ? rma::OperationKind::put : rma::OperationKind::get, {}, data.data(), there_ + at, bytes, target_, true});
     if (bytes == 0) return;
     if (puts) std::memcpy(&model_[at], data.data(), bytes);
@@ -212,7 +212,7 @@ class RandomSlice {
     Rows rows = some_rows(1);
     const bool puts = random_.chance(0.5) && std::abs(rows.remote.stride[0]) >= rows.remote.count[0];
     Bytes data = random_bytes(rows.local_extent);
-    run(rma::Rma::StridedTransfer{puts ? rma::OperationKind::put : rma::OperationKind::get,
+    run(rma::StridedTransfer{puts ? rma::OperationKind::put : rma::OperationKind::get,
                                   {},
                                   data.data(),
                                   &rows.local,
@@ -238,7 +238,7 @@ class RandomSlice {
     for (std::size_t i = 0; i < count; ++i) {
       pieces.push_back({&data[i * step], there_ + i * step, random_.below(std::min<std::size_t>(step, 200))});
     }
-    run(rma::Rma::VectorTransfer{puts ? rma::OperationKind::put : rma::OperationKind::get, {}, pieces, target_, true});
+    run(rma::VectorTransfer{puts ? rma::OperationKind::put : rma::OperationKind::get, {}, pieces, target_, true});
     for (const Piece& piece : pieces) {
       if (piece.bytes == 0) continue;
       std::byte* const there = model_.data() + (static_cast<std::byte*>(piece.remote) - there_);

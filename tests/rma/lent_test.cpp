@@ -16,7 +16,7 @@ namespace grapnel::test {
 namespace {
 
 using rma::OperationKind;
-using Copy = rma::Rma::ContiguousTransfer;
+using Copy = rma::ContiguousTransfer;
 
 Rank next_of(const Runtime& g) { return Rank{(static_cast<int>(index(g.rank())) + 1) % g.size()}; }
 
@@ -75,7 +75,7 @@ WORLD_TEST(Lent, TakesTheMessagesOfAVector) {
   EXPECT_EQ(messages("get", [&] { EXPECT_OK(get(g, there, data.data(), 8, next_of(g))); }), away ? 1U : 0U);
   EXPECT_EQ(messages("put",
                      [&] {
-                       EXPECT_OK(rma_of(g).transfer(rma::Rma::StridedTransfer{
+                       EXPECT_OK(rma_of(g).transfer(rma::StridedTransfer{
                            OperationKind::put, {}, data.data(), &packed, there, &spread, next_of(g), true}));
                      }),
             away ? 2U : 0U);
@@ -101,7 +101,7 @@ WORLD_TEST(Lent, UpdatesOfOneWordExcludeEachOther) {
     EXPECT_TRUE(tickets.insert(ticket % many).second) << ticket;
     const rma::Part part{&many, nullptr, there, sizeof many};
     ASSERT_OK(rma_of(g).transfer(
-        rma::Rma::VectorUpdate{Operation::sum, NumberType::uint64, false, {&part, 1}, Rank{0}, true}));
+        rma::VectorUpdate{Operation::sum, NumberType::uint64, false, {&part, 1}, Rank{0}, true}));
     for (std::uint64_t seen = 0;;) {
       const auto found =
           rma_of(g).compare(there, seen, seen + static_cast<std::uint64_t>(many), sizeof word, Rank{0}, true);

@@ -21,7 +21,7 @@ WORLD_TEST(UpdateShapes, ColumnsAreOneCall) {
   const std::vector<std::int64_t> ones(kRows, 1);
   std::vector<std::int64_t> found(kRows, -1);
   const Strided column = shape_of(8, kRows, kRowBytes), packed = shape_of(8, kRows, 8);
-  rma::Rma::StridedUpdate what;
+  rma::StridedUpdate what;
   what.operation = Operation::sum;
   what.number = NumberType::int64;
   what.local = ones.data();
@@ -54,7 +54,7 @@ WORLD_TEST(UpdateShapes, MistakesAreNamed) {
   const Strided sound = shape_of(8, 4, 16), torn = shape_of(12, 4, 16), other = shape_of(8, 5, 16),
                 far = shape_of(8, 4, 1 << 20);
   const auto code_of = [&](const Strided& local, const Strided& remote, Operation operation, const void* source) {
-    rma::Rma::StridedUpdate what;
+    rma::StridedUpdate what;
     what.operation = operation;
     what.number = NumberType::int64;
     what.local = source;
@@ -72,7 +72,7 @@ WORLD_TEST(UpdateShapes, MistakesAreNamed) {
   EXPECT_EQ(code_of(sound, sound, Operation::none, nullptr), Code::ok) << "nothing is to be done";
   const auto vector_code = [&](const rma::Part& part, bool fetches, Rank rank) {
     return rma_of(g)
-        .transfer(rma::Rma::VectorUpdate{Operation::sum, NumberType::int64, fetches, {&part, 1}, rank})
+        .transfer(rma::VectorUpdate{Operation::sum, NumberType::int64, fetches, {&part, 1}, rank})
         .code();
   };
   void* const there = memory->on(target);

@@ -12,7 +12,7 @@ using grapnel::Handle;
 using grapnel::Rank;
 using grapnel::Status;
 using grapnel::rma::OperationKind;
-using Transfer = grapnel::rma::Rma::ContiguousTransfer;
+using Transfer = grapnel::rma::ContiguousTransfer;
 using namespace grapnel::armci;
 
 ARMCI_DEFINE(int, NbPut, (void* src, void* dst, int bytes, int proc, armci_hdl_t* handle)) {

@@ -26,7 +26,7 @@ struct StridedCall {
   const void* scale = nullptr;
 };
 
-Status add_arithmetic(const StridedCall& call, rma::Rma::StridedTransfer& what) {
+Status add_arithmetic(const StridedCall& call, rma::StridedTransfer& what) {
   if (!is_accumulate_type(call.type)) return bad_accumulate_type(call.type);
   // Both sides have the caller's one counts[0]; the core validates the shapes themselves.
   const int row_bytes = call.shapes.counts[0];
@@ -43,7 +43,7 @@ template <typename Run>
 [[gnu::always_inline]] inline Status with_transfer(const StridedCall& call, const Run& run) {
   const Shapes shapes(call.shapes);
   const bool from_target = call.kind == OperationKind::get;
-  rma::Rma::StridedTransfer what;
+  rma::StridedTransfer what;
   what.kind = call.kind;
   what.local = from_target ? call.destination : call.source;
   what.local_shape = from_target ? &shapes.destination() : &shapes.source();
@@ -60,7 +60,7 @@ template <typename Run>
   if (shapes.levels != 1 || call.kind == OperationKind::accumulate) return false;
   const bool put = call.kind == OperationKind::put;
   const int source_stride = shapes.source_stride[0], destination_stride = shapes.destination_stride[0];
-  const rma::Rma::Rows rows{.bytes = shapes.counts[0],
+  const rma::Rows rows{.bytes = shapes.counts[0],
                             .count = shapes.counts[1],
                             .local_stride = put ? source_stride : destination_stride,
                             .remote_stride = put ? destination_stride : source_stride};
@@ -72,7 +72,7 @@ template <typename Run>
   return answer(name, [&](Job& job) -> Status {
     GRAPNEL_TRY(call.shapes.check());
     if (move_rows(*job.rma, call)) return {};
-    return with_transfer(call, [&](const rma::Rma::StridedTransfer& what) { return job.rma->transfer(what); });
+    return with_transfer(call, [&](const rma::StridedTransfer& what) { return job.rma->transfer(what); });
   });
 }
 
@@ -80,7 +80,7 @@ int start(const char* name, const StridedCall& call, armci_hdl_t* handle) {
   return answer(name, [&](Job& job) -> Status {
     GRAPNEL_TRY(call.shapes.check());
     if (move_rows(*job.rma, call)) return {};
-    return with_transfer(call, [&](const rma::Rma::StridedTransfer& what) {
+    return with_transfer(call, [&](const rma::StridedTransfer& what) {
       HandleWords words(handle);
       return job.rma->start(what, words.core());
     });

@@ -33,7 +33,7 @@ void HandleTable::release(Handle& handle) {
 std::size_t HandleTable::kept() const {
   std::size_t pieces = 0;
   for (const Slot& slot : slots_) {
-    if (slot.operation.aggregate) pieces += slot.operation.aggregate->pieces.size();
+    if (slot.operation.aggregate) pieces += slot.operation.aggregate->size();
   }
   return pieces;
 }

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -12,17 +11,9 @@
 #include "grapnel/handle.hpp"
 #include "grapnel/status.hpp"
 #include "grapnel/types.hpp"
-#include "rma/counts.hpp"
+#include "rma/internal/aggregate.hpp"
 
 namespace grapnel::rma {
-
-/// Puts, or gets, to one rank that wait to be sent together.
-struct Aggregate {
-  OperationKind kind{};
-  Rank target{};
-  std::vector<Piece> pieces;
-  std::deque<std::array<std::byte, 8>> values;  ///< what pieces of `start_value` point at; their addresses stay
-};
 
 struct Operation {
   std::uint32_t pending = 0;  ///< messages that still read our memory, or replies that still write it
