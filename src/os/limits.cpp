@@ -23,6 +23,7 @@ namespace {
 // A worker of UCX opens about a dozen, and frees them again where one is refused.
 constexpr rlim_t kSpareDescriptors = 24;
 constexpr std::size_t kSpareAddresses = 64 * base::kMiB;
+constexpr std::size_t kSparePinned = 64 * base::kMiB;  // what an adapter's library registers at once
 
 std::optional<rlim_t> limit_of(__rlimit_resource resource) {
   rlimit limit{};
@@ -106,8 +107,7 @@ std::string pinning_limit_met(std::size_t bytes) {
   if (pinned_kib * base::kKiB + bytes <= *limit) return "";
   return fmt::format(
       "an adapter reaches only memory that is pinned, and this process may pin {} KiB and has pinned {}: raise the "
-      "limit "
-      "(ulimit -l unlimited; memlock in /etc/security/limits.conf)",
+      "limit (ulimit -l unlimited; memlock in /etc/security/limits.conf)",
       *limit / base::kKiB, pinned_kib);
 }
 
@@ -124,8 +124,10 @@ std::string error_words(int error) {
 }
 
 std::string limits_met() {
+  const bool pins = number_of_status("\nVmPin:", 10) > 0;
   std::string all;
-  for (const std::string& one : {about_descriptors(kSpareDescriptors), about_threads(), about_addresses()}) {
+  for (const std::string& one : {about_descriptors(kSpareDescriptors), about_threads(), about_addresses(),
+                                 pins ? pinning_limit_met(kSparePinned) : ""}) {
     if (!one.empty()) all += (all.empty() ? "" : "; ") + one;
   }
   return all;

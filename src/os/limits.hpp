@@ -15,8 +15,8 @@ namespace grapnel::os {
 /// files: this process may open 20; raise the limit (ulimit -n)").
 std::string error_words(int error);
 
-/// The limits that are met, or nearly, now: descriptors, threads, the stack of a new thread, the address space. One
-/// sentence with the remedy each; empty where there is room. Opens a folder, maps memory and starts a thread: only
+/// The limits that are met, or nearly, now: descriptors, threads, the stack of a new thread, the address space, and
+/// pinned memory where there is some. One sentence with the remedy each; empty where there is room. Opens a folder, maps memory and starts a thread: only
 /// after a failure. Any thread.
 std::string limits_met();
 

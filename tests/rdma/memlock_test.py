@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory that an adapter may not pin (ulimit -l): an error with the limit and the remedy at the allocation.
+"""Memory that an adapter may not pin (ulimit -l): an error with the limit and the remedy, at the start or at the allocation.
 
 memlock_test.py --tool BIN/grapnel --probe BIN/rdma_probe
 """
@@ -44,6 +44,13 @@ def main():
     refused = lines_of(text, "allocate: no memory")
     check(len(refused) == 2, "an allocation above the limit is not refused in both ranks", text)
     check(all("ulimit -l" in line and "262144 KiB" in line for line in refused), "the limit is not named", text)
+
+    # Less than one worker's receive buffers, and more than those of one but less than those of two.
+    for limit_kib in (64, 100 * 1024):
+        code, text = job(options, limit_kib, MIB)
+        refused = lines_of(text, "start: ")
+        check(code != 0 and refused, f"{limit_kib} KiB are enough for a job", text)
+        check(all("ulimit -l" in line and f"{limit_kib} KiB" in line for line in refused), "the limit is not named", text)
     print("memlock: refused with the limit and the remedy")
 
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/units.hpp"
+#include "os/limits.hpp"
 
 namespace grapnel::progress {
 namespace {
@@ -57,11 +58,11 @@ std::string describe_lost(const launch::NodeMap& nodes, NodeId node, std::uint64
 std::string describe_unanswered(const launch::Launch& launch, const std::string& origin, NodeId node,
                                 std::uint64_t limit_ns) {
   const auto& nodes = launch.nodes();
-  return fmt::format(
+  return os::with_limits_met(fmt::format(
       "the connection of {} on host {} to the server on {} was not accepted within {:.3g} s. Check that no firewall "
       "blocks TCP between these hosts, that UCX_NET_DEVICES names an interface by which they reach each other, and "
       "that the server's process is not stopped; GRAPNEL_CONNECT_MS sets the limit",
-      origin, host_name(nodes, launch.node()), describe_host(nodes, node), in_s(limit_ns));
+      origin, host_name(nodes, launch.node()), describe_host(nodes, node), in_s(limit_ns)));
 }
 
 Result<std::unique_ptr<Metronome>> Metronome::start(os::Host& host, const std::vector<int>& cpus,

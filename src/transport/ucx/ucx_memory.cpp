@@ -8,6 +8,7 @@
 #include "base/check.hpp"
 #include "base/codec.hpp"
 #include "os/limits.hpp"
+#include "transport/pages.hpp"
 #include "transport/ucx/ucx_status.hpp"
 
 namespace grapnel::transport::ucx {
@@ -88,6 +89,15 @@ Result<std::unique_ptr<RegisteredMemory>> register_ucx_memory(std::shared_ptr<co
   both.put_string(*key).put_string(atomics != nullptr ? atomics->key() : Bytes());
   return std::unique_ptr<RegisteredMemory>(
       std::make_unique<UcxRegisteredMemory>(std::move(context), handle, std::move(atomics), both.take()));
+}
+
+Status try_registration(const std::shared_ptr<const Context>& context, std::size_t bytes) {
+  if (context->settings().native != NativeWay::adapter) return {};
+  const auto pages = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  const ByteSpan memory(pages.get(), bytes);
+  const Status refused = register_ucx_memory(context, memory, Access::copies).status();
+  forget_pages(memory);
+  return refused;
 }
 
 std::optional<AdapterKey> read_adapter_key(ByteView key) {

@@ -16,6 +16,10 @@ namespace grapnel::transport::ucx {
 Result<std::unique_ptr<RegisteredMemory>> register_ucx_memory(std::shared_ptr<const Context> context, ByteSpan memory,
                                                               Access access);
 
+/// Registers so much memory, and ends the registration: no_memory with the limit and the remedy where adapters of this
+/// process may not. Without an adapter nothing is tried. Errors: no_memory, system.
+Status try_registration(const std::shared_ptr<const Context>& context, std::size_t bytes);
+
 /// What an adapter's key is made of: UCP's, and UCT's, which is empty without Access::atomics. Nothing: no such key.
 struct AdapterKey {
   ByteView copies, atomics;

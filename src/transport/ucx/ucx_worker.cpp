@@ -15,13 +15,15 @@
 #include "base/units.hpp"
 #include "os/clock.hpp"
 #include "os/limits.hpp"
+#include "transport/ucx/ucx_memory.hpp"
 #include "transport/ucx/ucx_status.hpp"
 
 namespace grapnel::transport::ucx {
 namespace {
 
 constexpr std::uint64_t kDrainLimit_ns = 200 * base::kMillisecond_ns;
-constexpr std::size_t kPinnedByWorker = 16 * base::kMiB;  // buffers that an adapter receives into
+// Buffers that an adapter receives into: UCX 1.13 registers 56 MiB for rc and ud.
+constexpr std::size_t kPinnedByWorker = 64 * base::kMiB;
 
 Status creation_failure(ucs_status_t status, bool pins) {
   Status failure = to_local_status(status, "create a worker");
@@ -56,6 +58,8 @@ Status UcxWorker::open() {
   if (context_->settings().native == NativeWay::adapter) params.events |= UCP_WAKEUP_RMA;
   // Requests of a peer that died may stay with UCX until the worker ends: no leak that anyone could mend.
   params.flags = UCP_WORKER_FLAG_IGNORE_REQUEST_LEAK;
+  // Where ud may register no buffers, ucp_worker_create never returns (uct_ud_verbs_iface_t's constructor asks for more).
+  GRAPNEL_TRY(try_registration(context_, kPinnedByWorker));
   const ucs_status_t created = ucp_worker_create(context_->handle(), &params, &worker_);
   if (created != UCS_OK) return creation_failure(created, context_->settings().native == NativeWay::adapter);
   GRAPNEL_TRY(to_local_status(ucp_worker_get_efd(worker_, &event_fd_), "make a worker's event descriptor"));
