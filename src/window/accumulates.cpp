@@ -25,12 +25,12 @@ struct Window::Update {
   Side origin;  ///< not looked at with Operation::none
   Side result;  ///< no layout: nothing is fetched
   int target;
-  Place place;
+  TargetSide target_side;
   Operation operation;
 
   bool reads_origin() const { return operation != Operation::none; }
   bool fetches() const { return result.layout != nullptr; }
-  NumberType number() const { return *place.layout->number(); }
+  NumberType number() const { return *target_side.layout->number(); }
 };
 
 namespace {
@@ -75,8 +75,8 @@ bool as_one(const Side& side, bool exists, std::byte*& address) {
 // ---- arguments
 
 Outcome Window::check_update(const Update& what) const {
-  const auto number = what.place.layout->number();
-  const std::size_t elements = elements_of(*what.place.layout, what.place.count);
+  const auto number = what.target_side.layout->number();
+  const std::size_t elements = elements_of(*what.target_side.layout, what.target_side.count);
   const auto fits = [&](const Side& side) {
     std::size_t found = 0;
     return side.layout != nullptr && side.layout->number() == number &&
@@ -96,7 +96,7 @@ Outcome Window::check_update(const Update& what) const {
 
 Outcome Window::update(const Update& what, Pending* pending) {
   Aim aim;
-  GRAPNEL_WINDOW_TRY(this->aim(what.call, what.target, what.place, aim));
+  GRAPNEL_WINDOW_TRY(this->aim(what.call, what.target, what.target_side, aim));
   GRAPNEL_WINDOW_TRY(check_update(what));
   if (pending == nullptr && update_near(what)) return {};
   GRAPNEL_WINDOW_TRY(enter(what.call, what.target, pending != nullptr));
@@ -108,26 +108,26 @@ Outcome Window::update(const Update& what, Pending* pending) {
 
 // One run on each side, in one stripe.
 bool Window::update_near(const Update& what) const {
-  const auto run = what.place.layout->contiguous(what.place.count, Walk::elements);
+  const auto run = what.target_side.layout->contiguous(what.target_side.count, Walk::elements);
   std::byte *operands = nullptr, *old_elements = nullptr;
   const bool in_one =
       as_one(what.origin, what.reads_origin(), operands) && as_one(what.result, what.fetches(), old_elements);
   if (!run || run->offset != 0 || !in_one || (operands == nullptr && what.reads_origin())) return false;
   const Reduction* const kernel = rma::find_kernel(what.operation, what.number());
-  return kernel != nullptr && near_.update(what.target, what.place.displacement, {what.operation, what.number()},
+  return kernel != nullptr && near_.update(what.target, what.target_side.displacement, {what.operation, what.number()},
                                            *kernel, operands, old_elements, run->bytes);
 }
 
 Status Window::start_update(const Update& what, const Aim& aim, Handle* handle) {
   std::byte *operands = nullptr, *old_elements = nullptr;
-  const auto run = what.place.layout->contiguous(what.place.count, Walk::elements);
+  const auto run = what.target_side.layout->contiguous(what.target_side.count, Walk::elements);
   const bool in_one =
       as_one(what.origin, what.reads_origin(), operands) && as_one(what.result, what.fetches(), old_elements);
   if (!run || !in_one) return update_parts(what, aim, handle);
   GRAPNEL_ASSIGN_OR_RETURN(
       auto transfer,
       rma::Rma::update_transfer(what.operation, what.number(), operands, old_elements, aim.at + run->offset,
-                                elements_of(*what.place.layout, what.place.count), aim.rank));
+                                elements_of(*what.target_side.layout, what.target_side.count), aim.rank));
   transfer.lent = aim.is_lent;
   return services_.rma.start(transfer, handle);
 }
@@ -135,9 +135,9 @@ Status Window::start_update(const Update& what, const Aim& aim, Handle* handle) 
 Status Window::update_parts(const Update& what, const Aim& aim, Handle* handle) {
   Elements origin(what.origin, what.reads_origin()), result(what.result, what.fetches());
   std::vector<rma::Part> parts;
-  for (Cursor to(*what.place.layout, what.place.count, Walk::elements); !to.at_end();) {
+  for (Cursor to(*what.target_side.layout, what.target_side.count, Walk::elements); !to.at_end();) {
     const std::size_t bytes = result.most(origin.most(to.run().bytes));
-    GRAPNEL_ASSERT(bytes != 0 && bytes % what.place.layout->element_bytes() == 0, "a part of {} bytes", bytes);
+    GRAPNEL_ASSERT(bytes != 0 && bytes % what.target_side.layout->element_bytes() == 0, "a part of {} bytes", bytes);
     parts.push_back({origin.address(), result.address(), aim.at + to.run().offset, bytes});
     origin.advance(bytes);
     result.advance(bytes);
@@ -152,14 +152,15 @@ Status Window::update_parts(const Update& what, const Aim& aim, Handle* handle) 
 
 // ---- the calls
 
-Outcome Window::accumulate(const Side& origin, int target, const Place& place, Operation operation, Pending* pending) {
-  return update({"accumulate", origin, {}, target, place, operation}, pending);
+Outcome Window::accumulate(const Side& origin, int target, const TargetSide& target_side, Operation operation,
+                           Pending* pending) {
+  return update({"accumulate", origin, {}, target, target_side, operation}, pending);
 }
 
-Outcome Window::get_accumulate(const Side& origin, const Side& result, int target, const Place& place,
+Outcome Window::get_accumulate(const Side& origin, const Side& result, int target, const TargetSide& target_side,
                                Operation operation, Pending* pending) {
   if (result.layout == nullptr) return Outcome(Fault::type, "get_accumulate: no layout of the result was given");
-  return update({"get_accumulate", origin, result, target, place, operation}, pending);
+  return update({"get_accumulate", origin, result, target, target_side, operation}, pending);
 }
 
 Outcome Window::fetch_and_op(const void* origin, void* result, NumberType number, int target, std::int64_t displacement,

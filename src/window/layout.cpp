@@ -17,15 +17,15 @@ struct Form {
   std::size_t second_at = 0, second = 0;  ///< none: 0
 };
 
-template <typename Value, typename Place>
+template <typename Value, typename Index>
 constexpr Form form_of_pair() {
   struct Pair {
     Value value;
-    Place place;
+    Index index;
   };
-  constexpr std::size_t at = offsetof(Pair, place);
-  if (at == sizeof(Value)) return {sizeof(Pair), sizeof(Value) + sizeof(Place), 0, 0};
-  return {sizeof(Pair), sizeof(Value), at, sizeof(Place)};
+  constexpr std::size_t at = offsetof(Pair, index);
+  if (at == sizeof(Value)) return {sizeof(Pair), sizeof(Value) + sizeof(Index), 0, 0};
+  return {sizeof(Pair), sizeof(Value), at, sizeof(Index)};
 }
 
 constexpr Form form_of(NumberType number) {

@@ -31,12 +31,13 @@ void NearTargets::forbid_all() {
   period_.store(next, std::memory_order_relaxed);
 }
 
-bool Window::move_near(rma::OperationKind kind, const Side& origin, int target, const Place& place) const {
-  const auto local = origin.layout->contiguous(origin.count), remote = place.layout->contiguous(place.count);
+bool Window::move_near(rma::OperationKind kind, const Side& origin, int target, const TargetSide& target_side) const {
+  const auto local = origin.layout->contiguous(origin.count),
+             remote = target_side.layout->contiguous(target_side.count);
   if (!local || !remote || remote->offset != 0) return false;
   std::byte* const here = static_cast<std::byte*>(origin.base) + local->offset;
-  return kind == rma::OperationKind::put ? near_.put(target, place.displacement, here, local->bytes)
-                                         : near_.get(target, place.displacement, here, local->bytes);
+  return kind == rma::OperationKind::put ? near_.put(target, target_side.displacement, here, local->bytes)
+                                         : near_.get(target, target_side.displacement, here, local->bytes);
 }
 
 // As Window::lock does it, where nothing is asked for and nothing waited for.

@@ -35,14 +35,14 @@ class NearTargets {
 
   bool put(int target, std::int64_t displacement, const void* source, std::size_t bytes) const {
     const Target* const one = permitted(target);
-    std::byte* const at = one != nullptr ? place(*one, displacement, bytes) : nullptr;
+    std::byte* const at = one != nullptr ? address_in(*one, displacement, bytes) : nullptr;
     if (at == nullptr) [[unlikely]]
       return false;
     return one->is_lent ? memory_.put_lent(one->rank, at, source, bytes) : memory_.put(at, source, bytes);
   }
   bool get(int target, std::int64_t displacement, void* destination, std::size_t bytes) const {
     const Target* const one = permitted(target);
-    std::byte* const at = one != nullptr ? place(*one, displacement, bytes) : nullptr;
+    std::byte* const at = one != nullptr ? address_in(*one, displacement, bytes) : nullptr;
     if (at == nullptr) [[unlikely]]
       return false;
     return one->is_lent ? memory_.get_lent(one->rank, at, destination, bytes) : memory_.get(at, destination, bytes);
@@ -103,7 +103,7 @@ class NearTargets {
     return flushes(one.permit.load(std::memory_order_acquire)) == flushes(period()) ? &one : nullptr;
   }
   /// Null: a byte lies outside.
-  static std::byte* place(const Target& target, std::int64_t displacement, std::size_t bytes) {
+  static std::byte* address_in(const Target& target, std::int64_t displacement, std::size_t bytes) {
     std::int64_t at = 0;
     if (__builtin_mul_overflow(displacement, target.unit, &at)) return nullptr;
     const auto offset = static_cast<std::size_t>(at);  // a negative one is beyond all memory
@@ -112,7 +112,7 @@ class NearTargets {
   // Lent memory has other stripes: the long way knows them.
   std::byte* updated(int target, std::int64_t displacement, std::size_t bytes) const {
     const Target* const one = permitted(target);
-    return one != nullptr && !one->is_lent ? place(*one, displacement, bytes) : nullptr;
+    return one != nullptr && !one->is_lent ? address_in(*one, displacement, bytes) : nullptr;
   }
 
   const rma::Near& memory_;

@@ -93,18 +93,18 @@ Outcome Window::aim_bytes(const char* call, int target, std::int64_t displacemen
   return {};
 }
 
-Outcome Window::aim(const char* call, int target, const Place& place, Aim& found) const {
-  GRAPNEL_WINDOW_TRY(check_copies(call, place.layout, place.count, found.bytes));
-  const Layout& layout = *place.layout;
+Outcome Window::aim(const char* call, int target, const TargetSide& target_side, Aim& found) const {
+  GRAPNEL_WINDOW_TRY(check_copies(call, target_side.layout, target_side.count, found.bytes));
+  const Layout& layout = *target_side.layout;
   std::int64_t last = 0, edge = 0;
-  if (place.count > 1 && (__builtin_mul_overflow(place.count - 1, layout.extent(), &last) ||
-                          __builtin_add_overflow(last, last < 0 ? layout.lower() : layout.upper(), &edge))) {
+  if (target_side.count > 1 && (__builtin_mul_overflow(target_side.count - 1, layout.extent(), &last) ||
+                                __builtin_add_overflow(last, last < 0 ? layout.lower() : layout.upper(), &edge))) {
     return Outcome(Fault::count,
                    fmt::format("{}: {} copies with {} bytes from one to the next exceed the address space", call,
-                               place.count, layout.extent()));
+                               target_side.count, layout.extent()));
   }
-  const Extent touched = layout.bounds(place.count);
-  return aim_bytes(call, target, place.displacement, touched.low, touched.high, found);
+  const Extent touched = layout.bounds(target_side.count);
+  return aim_bytes(call, target, target_side.displacement, touched.low, touched.high, found);
 }
 
 Outcome Window::answered(const Aim& aim, const Status& status) {
@@ -126,10 +126,11 @@ Outcome Window::enter(const char* call, int target, bool is_request) {
   return get_access(target);
 }
 
-Status Window::start_move(rma::OperationKind kind, const Side& origin, const Place& place, const Aim& aim,
+Status Window::start_move(rma::OperationKind kind, const Side& origin, const TargetSide& target_side, const Aim& aim,
                           Handle* handle) {
   auto* const base = static_cast<std::byte*>(origin.base);
-  const auto local_run = origin.layout->contiguous(origin.count), run = place.layout->contiguous(place.count);
+  const auto local_run = origin.layout->contiguous(origin.count),
+             run = target_side.layout->contiguous(target_side.count);
   if (local_run && run) {
     std::byte* const local = base + local_run->offset;
     std::byte* const remote = aim.at + run->offset;
@@ -140,7 +141,7 @@ Status Window::start_move(rma::OperationKind kind, const Side& origin, const Pla
     return services_.rma.start(rma::ContiguousTransfer{kind, {}, local, remote, run->bytes, aim.rank, aim.is_lent},
                                handle);
   }
-  auto local = origin.layout->as_strided(origin.count), remote = place.layout->as_strided(place.count);
+  auto local = origin.layout->as_strided(origin.count), remote = target_side.layout->as_strided(target_side.count);
   if (local && remote && align(local->shape, remote->shape)) {
     return services_.rma.start(rma::StridedTransfer{kind,
                                                          {},
@@ -153,7 +154,7 @@ Status Window::start_move(rma::OperationKind kind, const Side& origin, const Pla
                                handle);
   }
   std::vector<Piece> pieces;
-  Cursor from(*origin.layout, origin.count), to(*place.layout, place.count);
+  Cursor from(*origin.layout, origin.count), to(*target_side.layout, target_side.count);
   while (!from.at_end() && !to.at_end()) {
     const std::size_t bytes = std::min(from.run().bytes, to.run().bytes);
     pieces.push_back({base + from.run().offset, aim.at + to.run().offset, bytes});
@@ -167,28 +168,29 @@ Status Window::start_move(rma::OperationKind kind, const Side& origin, const Pla
   return {};
 }
 
-Outcome Window::move(rma::OperationKind kind, const Side& origin, int target, const Place& place, Pending* pending) {
+Outcome Window::move(rma::OperationKind kind, const Side& origin, int target, const TargetSide& target_side,
+                     Pending* pending) {
   const char* const call = rma::to_string(kind);
   std::size_t origin_bytes = 0;
   GRAPNEL_WINDOW_TRY(check_copies(call, origin.layout, origin.count, origin_bytes));
   Aim aim;
-  GRAPNEL_WINDOW_TRY(this->aim(call, target, place, aim));
+  GRAPNEL_WINDOW_TRY(this->aim(call, target, target_side, aim));
   if (origin_bytes != aim.bytes) {
     return Outcome(Fault::type,
                    fmt::format("{}: the origin has {} bytes, the target {}", call, origin_bytes, aim.bytes));
   }
-  if (pending == nullptr && move_near(kind, origin, target, place)) return {};
+  if (pending == nullptr && move_near(kind, origin, target, target_side)) return {};
   GRAPNEL_WINDOW_TRY(enter(call, target, pending != nullptr));
   return launch(aim, target, pending, kind == rma::OperationKind::put,
-                [&](Handle* handle) { return start_move(kind, origin, place, aim, handle); });
+                [&](Handle* handle) { return start_move(kind, origin, target_side, aim, handle); });
 }
 
-Outcome Window::put(const Side& origin, int target, const Place& place, Pending* pending) {
-  return move(rma::OperationKind::put, origin, target, place, pending);
+Outcome Window::put(const Side& origin, int target, const TargetSide& target_side, Pending* pending) {
+  return move(rma::OperationKind::put, origin, target, target_side, pending);
 }
 
-Outcome Window::get(const Side& origin, int target, const Place& place, Pending* pending) {
-  return move(rma::OperationKind::get, origin, target, place, pending);
+Outcome Window::get(const Side& origin, int target, const TargetSide& target_side, Pending* pending) {
+  return move(rma::OperationKind::get, origin, target, target_side, pending);
 }
 
 }  // namespace grapnel::window

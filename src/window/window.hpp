@@ -81,7 +81,7 @@ struct Side {
 
 /// The target's side: `count` copies of `layout`, the first at the target's base plus `displacement` of its units; in a
 /// dynamic window, at the address `displacement`.
-struct Place {
+struct TargetSide {
   std::int64_t displacement = 0;
   const Layout* layout = nullptr;
   std::int64_t count = 0;
@@ -112,14 +112,14 @@ class Window {
   // epoch only). Both sides have equally many bytes. The origin's memory, and the layouts, stay until completion.
   // Errors, in the order of the checks: count, rank, displacement, range, type, operation, synchronization; failed:
   // peer_dead, no_memory.
-  Outcome put(const Side& origin, int target, const Place& place, Pending* pending = nullptr);
-  Outcome get(const Side& origin, int target, const Place& place, Pending* pending = nullptr);
+  Outcome put(const Side& origin, int target, const TargetSide& target_side, Pending* pending = nullptr);
+  Outcome get(const Side& origin, int target, const TargetSide& target_side, Pending* pending = nullptr);
   /// Each element of the target becomes target ∘ origin. Both layouts hold numbers of one type, the same one.
-  Outcome accumulate(const Side& origin, int target, const Place& place, Operation operation,
+  Outcome accumulate(const Side& origin, int target, const TargetSide& target_side, Operation operation,
                      Pending* pending = nullptr);
   /// The same; `result` gets the old elements. With Operation::none `origin` is not looked at.
-  Outcome get_accumulate(const Side& origin, const Side& result, int target, const Place& place, Operation operation,
-                         Pending* pending = nullptr);
+  Outcome get_accumulate(const Side& origin, const Side& result, int target, const TargetSide& target_side,
+                         Operation operation, Pending* pending = nullptr);
   /// One element at the displacement.
   Outcome fetch_and_op(const void* origin, void* result, NumberType number, int target, std::int64_t displacement,
                        Operation operation);
@@ -203,13 +203,15 @@ class Window {
 
   // operations.cpp: arguments, in the order in which they are checked.
   Outcome check_place(const char* call, int place) const;
-  Outcome aim(const char* call, int target, const Place& place, Aim& found) const;
+  Outcome aim(const char* call, int target, const TargetSide& target_side, Aim& found) const;
   Outcome aim_bytes(const char* call, int target, std::int64_t displacement, std::int64_t low, std::int64_t high,
                     Aim& found) const;
-  Outcome move(rma::OperationKind kind, const Side& origin, int target, const Place& place, Pending* pending);
-  Status start_move(rma::OperationKind kind, const Side& origin, const Place& place, const Aim& aim, Handle* handle);
+  Outcome move(rma::OperationKind kind, const Side& origin, int target, const TargetSide& target_side,
+               Pending* pending);
+  Status start_move(rma::OperationKind kind, const Side& origin, const TargetSide& target_side, const Aim& aim,
+                    Handle* handle);
   /// near.cpp, after the arguments' checks. False: nothing was done.
-  bool move_near(rma::OperationKind kind, const Side& origin, int target, const Place& place) const;
+  bool move_near(rma::OperationKind kind, const Side& origin, int target, const TargetSide& target_side) const;
   /// The checks of the state, and the wait for access: afterwards the operation may be sent.
   Outcome enter(const char* call, int target, bool is_request);
   /// rma's answer to an access, as a fault: memory of this node that is not lent lies outside the window.

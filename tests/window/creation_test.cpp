@@ -25,8 +25,8 @@ WORLD_TEST(WindowCreation, PlacesAreInTheMakersOrder) {
     EXPECT_EQ(window.unit_of(target), target % 2 == 0 ? 4 : 8);
     EXPECT_EQ(static_cast<int>(window.part(target).rank), g.size() - 1 - target);
     const std::int64_t last = (target - 1) * 8 / window.unit_of(target);
-    ASSERT_DONE(window.accumulate(side_of(&one), target, place_at(last), Operation::sum));
-    EXPECT_FAULT(Fault::range, window.put(side_of(&one), target, place_at(last + 1)));
+    ASSERT_DONE(window.accumulate(side_of(&one), target, target_at(last), Operation::sum));
+    EXPECT_FAULT(Fault::range, window.put(side_of(&one), target, target_at(last + 1)));
   }
   ASSERT_DONE(window.unlock_all());
   EXPECT_OK(g.barrier());
@@ -47,7 +47,7 @@ WORLD_TEST(WindowCreation, OfSomeRanks) {
     for (int target = 0; target < window.size(); ++target) {
       const std::int64_t one = 1;
       ASSERT_DONE(window.lock(target, true));
-      ASSERT_DONE(window.accumulate(side_of(&one), target, place_at(2), Operation::sum));
+      ASSERT_DONE(window.accumulate(side_of(&one), target, target_at(2), Operation::sum));
       ASSERT_DONE(window.unlock(target));
     }
     ASSERT_DONE(window.fence({.no_precede = false, .no_succeed = true}));
@@ -100,8 +100,8 @@ WORLD_TEST(WindowCreation, OnMemoryOfSegments) {
   const std::int64_t value = 5 + me(g);
   const int target = (me(g) + 1) % g.size();
   ASSERT_DONE(window.fence());
-  ASSERT_DONE(window.put(side_of(&value), target, place_at(9)));
-  EXPECT_FAULT(Fault::range, window.put(side_of(&value), target, place_at(10)));
+  ASSERT_DONE(window.put(side_of(&value), target, target_at(9)));
+  EXPECT_FAULT(Fault::range, window.put(side_of(&value), target, target_at(10)));
   ASSERT_DONE(window.fence({.no_succeed = true}));
   EXPECT_EQ(word_of(window, me(g), 9), 5 + (me(g) + g.size() - 1) % g.size());
   EXPECT_DONE(windows_of(g).free(window));
@@ -130,18 +130,18 @@ WORLD_TEST(WindowCreation, OnMemoryOfNoSegment) {
   const std::int64_t values[4] = {1, 2, 3, me(g)};
   std::int64_t old[4] = {-1, -1, -1, -1}, seen = -1, count = -1;
   ASSERT_DONE(window.lock_all());
-  ASSERT_DONE(window.put(side_of(values, 4), target, place_at(1, 1, by_two)));
+  ASSERT_DONE(window.put(side_of(values, 4), target, target_at(1, 1, by_two)));
   ASSERT_DONE(window.flush(target));
   ASSERT_DONE(
-      window.get_accumulate(side_of(values, 4), side_of(old, 4), target, place_at(1, 1, by_two), Operation::sum));
+      window.get_accumulate(side_of(values, 4), side_of(old, 4), target, target_at(1, 1, by_two), Operation::sum));
   ASSERT_DONE(window.fetch_and_op(&values[0], &count, NumberType::int64, 0, 20, Operation::sum));
   ASSERT_DONE(window.flush_all());  // a get may pass an accumulate: a fabric's own get does
-  ASSERT_DONE(window.get(side_of(&seen), target, place_at(7)));
+  ASSERT_DONE(window.get(side_of(&seen), target, target_at(7)));
   ASSERT_DONE(window.flush_all());
   EXPECT_EQ(old[3], me(g));
   EXPECT_EQ(seen, 2 * me(g));
   EXPECT_TRUE(count >= 0 && count < g.size()) << count;
-  EXPECT_FAULT(Fault::range, window.put(side_of(&seen), target, place_at(32)));
+  EXPECT_FAULT(Fault::range, window.put(side_of(&seen), target, target_at(32)));
   ASSERT_DONE(window.unlock_all());
   EXPECT_OK(g.barrier());
   EXPECT_EQ(word_of(window, me(g), 5), 6);
@@ -172,9 +172,9 @@ WORLD_TEST(WindowCreation, DynamicWindowsReachWhatIsAttached) {
   const std::int64_t value = 70 + me(g);
   std::int64_t back = 0;
   ASSERT_DONE(window.lock(target, false));
-  ASSERT_DONE(window.put(side_of(&value), target, place_at(places[static_cast<std::size_t>(target)] + 16)));
+  ASSERT_DONE(window.put(side_of(&value), target, target_at(places[static_cast<std::size_t>(target)] + 16)));
   ASSERT_DONE(window.flush(target));
-  ASSERT_DONE(window.get(side_of(&back), target, place_at(places[static_cast<std::size_t>(target)] + 16)));
+  ASSERT_DONE(window.get(side_of(&back), target, target_at(places[static_cast<std::size_t>(target)] + 16)));
   ASSERT_DONE(window.unlock(target));
   EXPECT_EQ(back, value);
   EXPECT_OK(g.barrier());
@@ -182,7 +182,7 @@ WORLD_TEST(WindowCreation, DynamicWindowsReachWhatIsAttached) {
   EXPECT_DONE(window.detach(own));
   EXPECT_OK(g.barrier());
   ASSERT_DONE(window.lock(target, true));
-  const Outcome gone = window.get(side_of(&back), target, place_at(places[static_cast<std::size_t>(target)]));
+  const Outcome gone = window.get(side_of(&back), target, target_at(places[static_cast<std::size_t>(target)]));
   const Outcome flushed = window.unlock(target);
   EXPECT_FALSE(gone.ok() && flushed.ok());
   EXPECT_OK(g.barrier());
@@ -222,32 +222,32 @@ WORLD_TEST(WindowCreation, WrongArgumentsAreNamed) {
   const int end = g.size();
   EXPECT_FAULT(Fault::rank, window->lock(end, true));
   EXPECT_FAULT(Fault::rank, window->lock(-1, true));
-  EXPECT_FAULT(Fault::synchronization, window->put(side_of(&value), 0, place_at(0)));
+  EXPECT_FAULT(Fault::synchronization, window->put(side_of(&value), 0, target_at(0)));
   EXPECT_FAULT(Fault::synchronization, window->flush_all());
   EXPECT_FAULT(Fault::synchronization, window->unlock(0));
   EXPECT_OK(window->may_be_freed().status());
   ASSERT_DONE(window->lock(0, true));
   EXPECT_FAULT(Fault::synchronization, window->may_be_freed());
   EXPECT_FAULT(Fault::synchronization, window->lock(0, true));
-  EXPECT_FAULT(Fault::rank, window->put(side_of(&value), end, place_at(0)));
-  EXPECT_FAULT(Fault::count, window->put(side_of(&value, -1), 0, place_at(0)));
-  EXPECT_FAULT(Fault::count, window->get(side_of(&value), 0, place_at(0, INT64_MAX / 4)));
-  EXPECT_FAULT(Fault::type, window->put(side_of(&value), 0, place_at(0, 2)));
-  EXPECT_FAULT(Fault::displacement, window->put(side_of(&value), 0, place_at(-1)));
-  EXPECT_FAULT(Fault::range, window->put(side_of(&value), 0, place_at(8)));
-  EXPECT_FAULT(Fault::range, window->get(side_of(&value), 0, place_at(INT64_MAX)));
-  EXPECT_FAULT(Fault::range, window->get(side_of(&value), 0, place_at(INT64_MAX / 8)));
+  EXPECT_FAULT(Fault::rank, window->put(side_of(&value), end, target_at(0)));
+  EXPECT_FAULT(Fault::count, window->put(side_of(&value, -1), 0, target_at(0)));
+  EXPECT_FAULT(Fault::count, window->get(side_of(&value), 0, target_at(0, INT64_MAX / 4)));
+  EXPECT_FAULT(Fault::type, window->put(side_of(&value), 0, target_at(0, 2)));
+  EXPECT_FAULT(Fault::displacement, window->put(side_of(&value), 0, target_at(-1)));
+  EXPECT_FAULT(Fault::range, window->put(side_of(&value), 0, target_at(8)));
+  EXPECT_FAULT(Fault::range, window->get(side_of(&value), 0, target_at(INT64_MAX)));
+  EXPECT_FAULT(Fault::range, window->get(side_of(&value), 0, target_at(INT64_MAX / 8)));
   const auto backwards = Layout::repeat(int64s(), 2, -8);
-  EXPECT_FAULT(Fault::range, window->put(side_of(&value, 2), 0, place_at(0, 1, backwards)));
+  EXPECT_FAULT(Fault::range, window->put(side_of(&value, 2), 0, target_at(0, 1, backwards)));
   const auto doubles = Layout::element(NumberType::float64), bytes = Layout::raw_bytes(8);
-  EXPECT_FAULT(Fault::type, window->accumulate(side_of(&value, 1, doubles), 0, place_at(0), Operation::sum));
-  EXPECT_FAULT(Fault::type, window->accumulate(side_of(&value, 1, bytes), 0, place_at(0, 1, bytes), Operation::sum));
+  EXPECT_FAULT(Fault::type, window->accumulate(side_of(&value, 1, doubles), 0, target_at(0), Operation::sum));
+  EXPECT_FAULT(Fault::type, window->accumulate(side_of(&value, 1, bytes), 0, target_at(0, 1, bytes), Operation::sum));
   EXPECT_FAULT(Fault::operation,
-               window->accumulate(side_of(&value, 1, doubles), 0, place_at(0, 1, doubles), Operation::bit_and));
+               window->accumulate(side_of(&value, 1, doubles), 0, target_at(0, 1, doubles), Operation::bit_and));
   EXPECT_FAULT(Fault::operation, window->fetch_and_op(&value, &old, NumberType::float64, 0, 0, Operation::bit_or));
   EXPECT_FAULT(Fault::type, window->compare_and_swap(&value, &value, &old, 16, 0, 0));
   EXPECT_FAULT(Fault::range, window->fetch_and_op(&value, &old, NumberType::int64, 0, 8, Operation::sum));
-  EXPECT_DONE(window->put(side_of(&value, 0), 0, place_at(100, 0)));
+  EXPECT_DONE(window->put(side_of(&value, 0), 0, target_at(100, 0)));
   EXPECT_DONE(window->unlock(0));
   EXPECT_OK(g.barrier());
   EXPECT_EQ(word_of(*window, me(g), 0), 0);

@@ -42,7 +42,7 @@ const Waits kWaits[] = {
      },
      [](Window& window) {
        GRAPNEL_WINDOW_TRY(window.lock_all());
-       return window.put(side_of(&number), 2, place_at(0));
+       return window.put(side_of(&number), 2, target_at(0));
      }},
     {"a fence", nothing, fence},
     {"a wait", nothing,
@@ -55,7 +55,7 @@ const Waits kWaits[] = {
      [](Window& window) {
        const int targets[] = {kVictim};
        GRAPNEL_WINDOW_TRY(window.start(targets));
-       return window.get(side_of(&found), kVictim, place_at(0));
+       return window.get(side_of(&found), kVictim, target_at(0));
      }},
 };
 

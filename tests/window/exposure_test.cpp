@@ -22,8 +22,8 @@ WORLD_TEST(Exposure, ARingOfPosts) {
     const std::int64_t value = 100 * round + me(g);
     ASSERT_DONE(window->post(before));
     ASSERT_DONE(window->start(next));
-    ASSERT_DONE(window->put(side_of(&value), next[0], place_at(2)));
-    ASSERT_DONE(window->accumulate(side_of(&value), next[0], place_at(3), Operation::sum));
+    ASSERT_DONE(window->put(side_of(&value), next[0], target_at(2)));
+    ASSERT_DONE(window->accumulate(side_of(&value), next[0], target_at(3), Operation::sum));
     ASSERT_DONE(window->complete());
     if (round % 2 == 0) {
       ASSERT_DONE(window->wait());
@@ -50,7 +50,7 @@ WORLD_TEST(Exposure, AllToAll) {
     const std::int64_t value = round * (me(g) + 1);
     ASSERT_DONE(window->post(all));
     ASSERT_DONE(window->start(all));
-    for (const int place : all) ASSERT_DONE(window->put(side_of(&value), place, place_at(me(g))));
+    for (const int place : all) ASSERT_DONE(window->put(side_of(&value), place, target_at(me(g))));
     ASSERT_DONE(window->complete());
     ASSERT_DONE(window->wait());
     for (const int place : all) {
@@ -82,8 +82,8 @@ WORLD_TEST_ON(Exposure, EpochsDoNotMix, shapes_from(2)) {
       ASSERT_DONE(window->start(target));
       std::int64_t seen = -1;
       if (round % 2 == 0) {
-        ASSERT_DONE(window->get(side_of(&seen), 0, place_at(0)));
-        ASSERT_DONE(window->accumulate(side_of(&round), 0, place_at(1), Operation::sum));
+        ASSERT_DONE(window->get(side_of(&seen), 0, target_at(0)));
+        ASSERT_DONE(window->accumulate(side_of(&round), 0, target_at(1), Operation::sum));
       }
       ASSERT_DONE(window->complete());
       EXPECT_EQ(seen, round % 2 == 0 ? round : -1);

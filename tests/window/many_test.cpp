@@ -35,7 +35,7 @@ void in_a_world(Shape shape, const std::function<void(Runtime&)>& body) {
 void use(Window& window, std::int64_t value) {
   const int other = 1 - window.my_place();
   EXPECT_DONE(window.lock(other, false));
-  EXPECT_DONE(window.put(side_of(&value), other, place_at(0)));
+  EXPECT_DONE(window.put(side_of(&value), other, target_at(0)));
   EXPECT_DONE(window.unlock(other));
 }
 
@@ -82,8 +82,8 @@ TEST(ManyRequests, Outstanding) {
       const std::int64_t value = 3;
       ASSERT_DONE(window->lock(other, true));
       for (std::size_t i = 0; i < kRequests; ++i) {
-        ASSERT_DONE(window->get(side_of(&found[i]), other, place_at(1), &gets[i]));
-        ASSERT_DONE(window->put(side_of(&value), other, place_at(2), &puts[i]));
+        ASSERT_DONE(window->get(side_of(&found[i]), other, target_at(1), &gets[i]));
+        ASSERT_DONE(window->put(side_of(&value), other, target_at(2), &puts[i]));
       }
       for (std::size_t i = 0; i < kRequests; ++i) {
         ASSERT_DONE(gets[i].wait());
@@ -109,7 +109,7 @@ void measure_windows(Runtime& g, std::span<const Rank> members, std::mutex& mute
     for (int place = 0; place < window.size(); ++place) {
       const std::int64_t value = place;
       EXPECT_DONE(window.lock(place, false));
-      EXPECT_DONE(window.put(side_of(&value), place, place_at(0)));
+      EXPECT_DONE(window.put(side_of(&value), place, target_at(0)));
       EXPECT_DONE(window.unlock(place));
     }
     const void* const base = window.base_of(window.my_place());

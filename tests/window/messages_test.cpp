@@ -105,7 +105,7 @@ Outcome unlock_all(Window& window) { return window.unlock_all(); }
 
 Outcome lock_put_unlock(Window& window, bool shared) {
   GRAPNEL_WINDOW_TRY(window.lock(0, shared));
-  GRAPNEL_WINDOW_TRY(window.put(side_of(&number), 0, place_at(3)));
+  GRAPNEL_WINDOW_TRY(window.put(side_of(&number), 0, target_at(3)));
   return window.unlock(0);
 }
 
@@ -121,30 +121,30 @@ TEST(WindowMessages, OperationsAndTheirFlush) {
                         },
                         lock_all, unlock_all});
   };
-  EXPECT_EQ(flushed([](Window& window) { return window.put(side_of(&number), 0, place_at(3)); }), 2);
-  EXPECT_EQ(flushed([](Window& window) { return window.get(side_of(&found), 0, place_at(3)); }), 2);
+  EXPECT_EQ(flushed([](Window& window) { return window.put(side_of(&number), 0, target_at(3)); }), 2);
+  EXPECT_EQ(flushed([](Window& window) { return window.get(side_of(&found), 0, target_at(3)); }), 2);
   EXPECT_EQ(flushed([](Window& window) {
               return window.fetch_and_op(&number, &found, NumberType::int64, 0, 3, Operation::sum);
             }),
             2);
   EXPECT_EQ(flushed([](Window& window) { return window.compare_and_swap(&number, &found, &found, 8, 0, 3); }), 2);
   EXPECT_EQ(
-      flushed([](Window& window) { return window.accumulate(side_of(&number), 0, place_at(3), Operation::product); }),
+      flushed([](Window& window) { return window.accumulate(side_of(&number), 0, target_at(3), Operation::product); }),
       2);
   EXPECT_EQ(flushed([](Window& window) {
-              return window.get_accumulate(side_of(&number), side_of(&found), 0, place_at(3), Operation::maximum);
+              return window.get_accumulate(side_of(&number), side_of(&found), 0, target_at(3), Operation::maximum);
             }),
             2);
   EXPECT_EQ(flushed([](Window& window) {
               for (int i = 0; i < 100; ++i) {
-                GRAPNEL_WINDOW_TRY(window.get(side_of(&numbers[i]), 0, place_at(i)));
+                GRAPNEL_WINDOW_TRY(window.get(side_of(&numbers[i]), 0, target_at(i)));
               }
               return Outcome();
             }),
             200);
   EXPECT_LE(flushed([](Window& window) {
               for (int i = 0; i < 100; ++i) {
-                GRAPNEL_WINDOW_TRY(window.put(side_of(&numbers[i]), 0, place_at(i)));
+                GRAPNEL_WINDOW_TRY(window.put(side_of(&numbers[i]), 0, target_at(i)));
               }
               return Outcome();
             }),
@@ -159,13 +159,13 @@ TEST(WindowMessages, AFlushOfNothing) {
 TEST(WindowMessages, ASecondRankOfTheNodeBesideTheFirst) {
   const Scene scene{[](Window& window) {
                       GRAPNEL_WINDOW_TRY(window.lock_all());
-                      GRAPNEL_WINDOW_TRY(window.put(side_of(&number), 0, place_at(3)));
+                      GRAPNEL_WINDOW_TRY(window.put(side_of(&number), 0, target_at(3)));
                       GRAPNEL_WINDOW_TRY(window.flush(0));
                       return window.unlock_all();
                     },
                     [](Window& window) {
                       GRAPNEL_WINDOW_TRY(window.lock_all());
-                      GRAPNEL_WINDOW_TRY(window.get(side_of(&found), 0, place_at(3)));
+                      GRAPNEL_WINDOW_TRY(window.get(side_of(&found), 0, target_at(3)));
                       return window.flush(0);
                     },
                     unlock_all, Rank{3}};
@@ -195,7 +195,7 @@ TEST(WindowMessages, PostStartCompleteWait) {
           sim::pass_time(me.host, kQuiet_ns / 2);
         } else {
           EXPECT_DONE(window->start(other));
-          for (int i = 0; i < puts; ++i) EXPECT_DONE(window->put(side_of(&number), 0, place_at(i)));
+          for (int i = 0; i < puts; ++i) EXPECT_DONE(window->put(side_of(&number), 0, target_at(i)));
           EXPECT_DONE(window->complete());
           sim::pass_time(me.host, kQuiet_ns / 2);
           counted = messages - before;
@@ -264,7 +264,7 @@ TEST(WindowMessages, ACompareDoesNotWaitForItsAnswer) {
     std::int64_t before[kCompares], after = -1;
     EXPECT_DONE(window.lock_all());
     if (index(g.rank()) == 1) {
-      EXPECT_DONE(window.get(side_of(&after), 0, place_at(0)));
+      EXPECT_DONE(window.get(side_of(&after), 0, target_at(0)));
       EXPECT_DONE(window.flush(0));  // connected, and lock_all's lock is there
       const std::uint64_t begin_ns = host.now_ns();
       for (std::int64_t i = 0; i < kCompares; ++i) {
@@ -276,7 +276,7 @@ TEST(WindowMessages, ACompareDoesNotWaitForItsAnswer) {
       EXPECT_GE(host.now_ns() - begin_ns, 10 * base::kMillisecond_ns);
       EXPECT_LT(host.now_ns() - begin_ns, 20 * base::kMillisecond_ns);
       for (std::int64_t i = 0; i < kCompares; ++i) EXPECT_EQ(before[i], i);
-      EXPECT_DONE(window.get(side_of(&after), 0, place_at(0)));
+      EXPECT_DONE(window.get(side_of(&after), 0, target_at(0)));
       EXPECT_DONE(window.flush(0));
       EXPECT_EQ(after, kCompares);
     }

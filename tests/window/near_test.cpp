@@ -40,8 +40,8 @@ WORLD_TEST(NearTargets, ALockThatIsGrantedPermitsUntilItIsGivenBack) {
   for (const bool shared : {false, true}) {
     ASSERT_DONE(window->lock(target, shared));
     std::int64_t found = -1;
-    ASSERT_DONE(window->get(side_of(&found), target, place_at(1 + me(g))));  // waits for the grant
-    ASSERT_DONE(window->get(side_of(&found), target, place_at(1 + me(g))));
+    ASSERT_DONE(window->get(side_of(&found), target, target_at(1 + me(g))));  // waits for the grant
+    ASSERT_DONE(window->get(side_of(&found), target, target_at(1 + me(g))));
     EXPECT_TRUE(put(*window, target, 1 + me(g), me(g)));
     EXPECT_TRUE(window->near().flush(target));
     EXPECT_TRUE(window->near().get(target, 1 + me(g), &found, sizeof found));
@@ -62,7 +62,7 @@ WORLD_TEST(NearTargets, AFencePermitsNoFlushAndEveryFenceEndsIt) {
   for (int round = 0; round < 3; ++round) {
     ASSERT_DONE(window->fence());
     EXPECT_FALSE(put(*window, target, 1 + me(g), value)) << "the first operation marks the epoch as used";
-    ASSERT_DONE(window->put(side_of(&value), target, place_at(1 + me(g))));
+    ASSERT_DONE(window->put(side_of(&value), target, target_at(1 + me(g))));
     EXPECT_TRUE(put(*window, target, 1 + me(g), value));
     EXPECT_FALSE(window->near().flush(target));
     EXPECT_FAULT(Fault::synchronization, window->flush(target));
@@ -70,7 +70,7 @@ WORLD_TEST(NearTargets, AFencePermitsNoFlushAndEveryFenceEndsIt) {
   }
   ASSERT_DONE(window->fence({.no_succeed = true}));
   EXPECT_FALSE(put(*window, target, 1 + me(g), value));
-  EXPECT_FAULT(Fault::synchronization, window->put(side_of(&value), target, place_at(1 + me(g))));
+  EXPECT_FAULT(Fault::synchronization, window->put(side_of(&value), target, target_at(1 + me(g))));
   EXPECT_DONE(windows_of(g).free(*window));
 }
 
@@ -81,7 +81,7 @@ WORLD_TEST(NearTargets, WhatLeavesTheMemoryIsLeftToTheLongWay) {
   const auto last = static_cast<std::int64_t>(kWords) - 1;
   std::int64_t found = 0;
   ASSERT_DONE(window->lock_all());
-  for (int i = 0; i < 2; ++i) ASSERT_DONE(window->get(side_of(&found), target, place_at(last)));
+  for (int i = 0; i < 2; ++i) ASSERT_DONE(window->get(side_of(&found), target, target_at(last)));
   EXPECT_TRUE(window->near().get(target, last, &found, 8));
   EXPECT_FALSE(window->near().get(target, last, &found, 9));
   for (const std::int64_t beyond : {last + 1, std::int64_t{-1}, INT64_MAX, INT64_MIN, INT64_MAX / 8 + 1}) {
@@ -108,9 +108,9 @@ WORLD_TEST(NearTargets, UpdatesOfAllRanksAddUp) {
   int target = 0;
   ASSERT_DONE(window->lock_all());
   for (int i = 0; i < kEach; ++i) {
-    ASSERT_DONE(window->accumulate(side_of(ones.data(), 24), target, place_at(kFirst, 24), Operation::sum));
+    ASSERT_DONE(window->accumulate(side_of(ones.data(), 24), target, target_at(kFirst, 24), Operation::sum));
     if (!add(*window, target, kFirst + 1, {1})) {
-      ASSERT_DONE(window->accumulate(side_of(ones.data()), target, place_at(kFirst + 1), Operation::sum));
+      ASSERT_DONE(window->accumulate(side_of(ones.data()), target, target_at(kFirst + 1), Operation::sum));
     }
     EXPECT_FALSE(add(*window, target, kFirst, ones));
   }

@@ -18,10 +18,10 @@ void count_at_all_targets(Runtime& g, Window& window, int rounds) {
     const int target = (i + me(g)) % g.size();
     std::int64_t count = -1;
     ASSERT_DONE(window.lock(target, false));
-    ASSERT_DONE(window.get(side_of(&count), target, place_at(0)));
+    ASSERT_DONE(window.get(side_of(&count), target, target_at(0)));
     ASSERT_DONE(window.flush(target));
     ++count;
-    ASSERT_DONE(window.put(side_of(&count), target, place_at(0)));
+    ASSERT_DONE(window.put(side_of(&count), target, target_at(0)));
     ASSERT_DONE(window.unlock(target));
   }
   EXPECT_OK(g.barrier());
@@ -54,7 +54,7 @@ WORLD_TEST(WindowNetworkLocks, OnlyTestAndSetIsShared) {
   ASSERT_NE(window, nullptr);
   ASSERT_DONE(window->lock_all());
   std::int64_t value = -1;
-  ASSERT_DONE(window->get(side_of(&value), (me(g) + 1) % g.size(), place_at(0)));
+  ASSERT_DONE(window->get(side_of(&value), (me(g) + 1) % g.size(), target_at(0)));
   ASSERT_DONE(window->flush_all());
   EXPECT_OK(g.barrier());  // all hold a lock of another rank
   EXPECT_EQ(value, 0);

@@ -16,8 +16,8 @@ using window::Fault;
 using window::Layout;
 using window::LayoutPointer;
 using window::Outcome;
-using window::Place;
 using window::Side;
+using window::TargetSide;
 using window::Window;
 using window::Windows;
 
@@ -40,7 +40,7 @@ inline const LayoutPointer& int64s() {
 inline Side side_of(const void* base, std::int64_t count = 1, const LayoutPointer& layout = int64s()) {
   return {const_cast<void*>(base), layout.get(), count};
 }
-inline Place place_at(std::int64_t displacement, std::int64_t count = 1, const LayoutPointer& layout = int64s()) {
+inline TargetSide target_at(std::int64_t displacement, std::int64_t count = 1, const LayoutPointer& layout = int64s()) {
   return {displacement, layout.get(), count};
 }
 

@@ -22,10 +22,10 @@ WORLD_TEST(Windows, AnExclusiveLockMakesACounter) {
     const int target = i % g.size();
     std::int64_t count = -1;
     ASSERT_DONE(window->lock(target, false));
-    ASSERT_DONE(window->get(side_of(&count), target, place_at(3)));
+    ASSERT_DONE(window->get(side_of(&count), target, target_at(3)));
     ASSERT_DONE(window->flush(target));
     ++count;
-    ASSERT_DONE(window->put(side_of(&count), target, place_at(3)));
+    ASSERT_DONE(window->put(side_of(&count), target, target_at(3)));
     ASSERT_DONE(window->unlock(target));
   }
   EXPECT_OK(g.barrier());
@@ -33,7 +33,7 @@ WORLD_TEST(Windows, AnExclusiveLockMakesACounter) {
   ASSERT_DONE(window->lock_all());
   std::vector<std::int64_t> counts(static_cast<std::size_t>(g.size()), -1);
   for (int target = 0; target < g.size(); ++target) {
-    ASSERT_DONE(window->get(side_of(&counts[static_cast<std::size_t>(target)]), target, place_at(3)));
+    ASSERT_DONE(window->get(side_of(&counts[static_cast<std::size_t>(target)]), target, target_at(3)));
   }
   ASSERT_DONE(window->flush_local_all());
   for (const std::int64_t count : counts) total += count;
@@ -84,7 +84,7 @@ WORLD_TEST(Windows, CompareAndSwapCounts) {
   ASSERT_DONE(window->lock(0, true));
   for (const std::size_t bytes : {1, 2, 4, 8}) {
     std::int64_t total = 0;
-    ASSERT_DONE(window->get(side_of(&total), 0, place_at(static_cast<std::int64_t>(bytes))));
+    ASSERT_DONE(window->get(side_of(&total), 0, target_at(static_cast<std::int64_t>(bytes))));
     ASSERT_DONE(window->flush_local(0));
     EXPECT_EQ(total, 4 * g.size());
   }
@@ -99,12 +99,12 @@ WORLD_TEST(Windows, FencesSeparateWritesFromReads) {
   ASSERT_DONE(window->fence({.no_precede = true}));
   for (std::int64_t round = 1; round <= 5; ++round) {
     const std::int64_t value = 1000 * round + mine;
-    ASSERT_DONE(window->put(side_of(&value), target, place_at(7)));
-    ASSERT_DONE(window->accumulate(side_of(&value), 0, place_at(8), Operation::sum));
+    ASSERT_DONE(window->put(side_of(&value), target, target_at(7)));
+    ASSERT_DONE(window->accumulate(side_of(&value), 0, target_at(8), Operation::sum));
     ASSERT_DONE(window->fence());
     EXPECT_EQ(word_of(*window, mine, 7), 1000 * round + (mine + g.size() - 1) % g.size());
     std::int64_t back = -1;
-    ASSERT_DONE(window->get(side_of(&back), target, place_at(7)));
+    ASSERT_DONE(window->get(side_of(&back), target, target_at(7)));
     ASSERT_DONE(window->fence());
     EXPECT_EQ(back, value);
   }
@@ -140,16 +140,16 @@ WORLD_TEST(Windows, LayoutsOfBothSidesAreWalkedTogether) {
     const std::int64_t origins = origin == int64s() ? 8 : 1, places = place == int64s() ? 8 : 1;
     std::fill(back.begin(), back.end(), -1);
     ASSERT_DONE(window->lock(target, false));
-    ASSERT_DONE(window->put(side_of(from.data(), origins, origin), target, place_at(0, places, place)));
+    ASSERT_DONE(window->put(side_of(from.data(), origins, origin), target, target_at(0, places, place)));
     ASSERT_DONE(window->flush(target));
-    ASSERT_DONE(window->get(side_of(back.data(), origins, origin), target, place_at(0, places, place)));
+    ASSERT_DONE(window->get(side_of(back.data(), origins, origin), target, target_at(0, places, place)));
     ASSERT_DONE(
-        window->accumulate(side_of(from.data(), origins, origin), target, place_at(0, places, place), Operation::sum));
+        window->accumulate(side_of(from.data(), origins, origin), target, target_at(0, places, place), Operation::sum));
     ASSERT_DONE(window->unlock(target));
     std::vector<std::int64_t> sums(8), old(kWords, -1);
     ASSERT_DONE(window->lock(target, true));
-    ASSERT_DONE(window->get(side_of(sums.data(), 8), target, place_at(0, places, place)));
-    ASSERT_DONE(window->get_accumulate({}, side_of(old.data(), origins, origin), target, place_at(0, places, place),
+    ASSERT_DONE(window->get(side_of(sums.data(), 8), target, target_at(0, places, place)));
+    ASSERT_DONE(window->get_accumulate({}, side_of(old.data(), origins, origin), target, target_at(0, places, place),
                                        Operation::none));
     ASSERT_DONE(window->unlock(target));
     std::size_t element = 0;
@@ -181,7 +181,7 @@ WORLD_TEST(Windows, WhatLiesBetweenTheMembersOfAPairStays) {
   const Pair offer[4] = {{9, 1, 2}, {9, 1, 2}, {3, 1, 2}, {3, 1, 2}};
   Pair old[4] = {{0, 33, 0}, {0, 33, 0}, {0, 33, 0}, {0, 33, 0}};
   ASSERT_DONE(window->lock(target, false));
-  ASSERT_DONE(window->get_accumulate(side_of(offer, 1, apart), side_of(old, 1, apart), target, place_at(0, 2, pairs),
+  ASSERT_DONE(window->get_accumulate(side_of(offer, 1, apart), side_of(old, 1, apart), target, target_at(0, 2, pairs),
                                      Operation::maximum_with_place));
   ASSERT_DONE(window->unlock(target));
   EXPECT_OK(g.barrier());
@@ -209,7 +209,7 @@ WORLD_TEST(Windows, RequestsAreWaitedForOneByOne) {
   window::Pending pending[kRequests];
   ASSERT_DONE(window->lock(target, true));
   for (std::size_t i = 0; i < kRequests; ++i) {
-    ASSERT_DONE(window->get(side_of(&values[i]), target, place_at(static_cast<std::int64_t>(i)), &pending[i]));
+    ASSERT_DONE(window->get(side_of(&values[i]), target, target_at(static_cast<std::int64_t>(i)), &pending[i]));
   }
   for (std::size_t i = 0; i < kRequests; i += 2) {
     ASSERT_DONE(pending[i].wait());
@@ -228,7 +228,7 @@ WORLD_TEST(Windows, RequestsAreWaitedForOneByOne) {
   window::Pending put;
   const std::int64_t value = -7 - mine;
   ASSERT_DONE(window->lock_all());
-  ASSERT_DONE(window->put(side_of(&value), target, place_at(20), &put));
+  ASSERT_DONE(window->put(side_of(&value), target, target_at(20), &put));
   ASSERT_DONE(put.wait());
   ASSERT_DONE(window->unlock_all());
   EXPECT_OK(g.barrier());
@@ -248,10 +248,10 @@ WORLD_TEST(Windows, LocksOfSeveralTargetsAreTakenInOrder) {
     for (const auto& window : {first, second}) {
       for (int target = 0; target < g.size(); ++target) {
         std::int64_t count = 0;
-        ASSERT_DONE(window->get(side_of(&count), target, place_at(1)));
+        ASSERT_DONE(window->get(side_of(&count), target, target_at(1)));
         ASSERT_DONE(window->flush_local(target));
         count += one;
-        ASSERT_DONE(window->put(side_of(&count), target, place_at(1)));
+        ASSERT_DONE(window->put(side_of(&count), target, target_at(1)));
         ASSERT_DONE(window->flush_local(target));
         ASSERT_DONE(window->unlock(target));
       }
@@ -273,20 +273,20 @@ WORLD_TEST(Windows, AWriterWaitsForAllReaders) {
     if ((round + me(g)) % 3 == 0) {
       std::int64_t words[2] = {};
       ASSERT_DONE(window->lock(target, false));
-      ASSERT_DONE(window->get(side_of(words, 2), target, place_at(0, 2)));
+      ASSERT_DONE(window->get(side_of(words, 2), target, target_at(0, 2)));
       ASSERT_DONE(window->flush_local(target));
       EXPECT_EQ(words[0], words[1]);
       ++words[0];
-      ASSERT_DONE(window->put(side_of(words), target, place_at(0)));
+      ASSERT_DONE(window->put(side_of(words), target, target_at(0)));
       ASSERT_DONE(window->flush(target));
-      ASSERT_DONE(window->put(side_of(words), target, place_at(1)));
+      ASSERT_DONE(window->put(side_of(words), target, target_at(1)));
       ASSERT_DONE(window->unlock(target));
     } else {
       std::int64_t words[2] = {-1, -2};
       ASSERT_DONE(window->lock_all());
-      ASSERT_DONE(window->get(side_of(&words[0]), target, place_at(0)));
+      ASSERT_DONE(window->get(side_of(&words[0]), target, target_at(0)));
       ASSERT_DONE(window->flush(target));
-      ASSERT_DONE(window->get(side_of(&words[1]), target, place_at(1)));
+      ASSERT_DONE(window->get(side_of(&words[1]), target, target_at(1)));
       ASSERT_DONE(window->unlock_all());
       EXPECT_EQ(words[0], words[1]);
     }

@@ -36,10 +36,10 @@ std::string count_under_lock(Runtime& g) {
   bool good = true;
   for (int step = 0; step < kSteps; ++step) {
     std::int64_t value = -1;
-    good = good && window->lock(home, false).ok() && window->get(side_of(&value), home, place_at(0)).ok() &&
+    good = good && window->lock(home, false).ok() && window->get(side_of(&value), home, target_at(0)).ok() &&
            window->flush(home).ok();
     ++value;
-    good = good && window->put(side_of(&value), home, place_at(0)).ok() && window->unlock(home).ok();
+    good = good && window->put(side_of(&value), home, target_at(0)).ok() && window->unlock(home).ok();
   }
   good = good && g.barrier().ok();
   const std::int64_t wanted = kSteps * g.size();
@@ -102,9 +102,9 @@ class BesideAHolder {
     const double pair[2] = {static_cast<double>(round), static_cast<double>(round)};
     const std::vector<std::int64_t> ones(kNumbers, 1);
     std::vector<std::int64_t> found(kNumbers, -1);
-    must(window_->accumulate(side_of(pair, 1, pairs()), kTarget, place_at(kPair, 1, pairs()), Operation::replace));
+    must(window_->accumulate(side_of(pair, 1, pairs()), kTarget, target_at(kPair, 1, pairs()), Operation::replace));
     must(window_->get_accumulate(side_of(ones.data(), kNumbers), side_of(found.data(), kNumbers), kTarget,
-                                 place_at(kFirstNumber, kNumbers), Operation::sum));
+                                 target_at(kFirstNumber, kNumbers), Operation::sum));
     must(window_->flush(kTarget));
     for (const std::int64_t number : found) {
       if (number != round - 1 && wrong_.empty()) wrong_ = fmt::format("{} was fetched after {}", number, round - 1);
@@ -113,7 +113,8 @@ class BesideAHolder {
 
   void read_pair() {
     double pair[2] = {-1, -2};
-    must(window_->get_accumulate({}, side_of(pair, 1, pairs()), kTarget, place_at(kPair, 1, pairs()), Operation::none));
+    must(
+        window_->get_accumulate({}, side_of(pair, 1, pairs()), kTarget, target_at(kPair, 1, pairs()), Operation::none));
     must(window_->flush(kTarget));
     if (pair[0] != pair[1] && wrong_.empty()) wrong_ = fmt::format("the pair is {} and {}", pair[0], pair[1]);
     pause();

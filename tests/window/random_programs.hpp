@@ -88,7 +88,7 @@ class RandomProgram {
   std::uint64_t& keep(std::uint64_t value) { return kept_.emplace_back(value); }
   int any_place() { return static_cast<int>(random_.below(static_cast<std::uint64_t>(size_))); }
   static Side side(const std::uint64_t& value) { return side_of(&value, 1, words()); }
-  static Place place(std::int64_t word) { return place_at(word, 1, words()); }
+  static TargetSide target_word(std::int64_t word) { return target_at(word, 1, words()); }
 
   bool make_windows() {
     std::vector<Rank> order = everyone(g_);
@@ -125,12 +125,12 @@ class RandomProgram {
       for (std::uint64_t& value : two) value = random_.next();
       mine[word] = two[0];
       mine[word + 2] = two[1];
-      must(w.window->put(side_of(two.data(), 2, words()), target, place_at(own(word), 1, every_other())), "put");
+      must(w.window->put(side_of(two.data(), 2, words()), target, target_at(own(word), 1, every_other())), "put");
       return;
     }
     const std::uint64_t& value = keep(random_.next());
     mine[word] = value;
-    must(w.window->put(side(value), target, place(own(word)), pending), "put");
+    must(w.window->put(side(value), target, target_word(own(word)), pending), "put");
   }
 
   // Only after a flush of what was put there.
@@ -138,7 +138,7 @@ class RandomProgram {
     const std::size_t word = random_.below(4);
     std::uint64_t& found = keep(~std::uint64_t{0});
     expected_.push_back({&found, w.own[static_cast<std::size_t>(target)][word]});
-    must(w.window->get(side(found), target, place(own(word)), pending), "get");
+    must(w.window->get(side(found), target, target_word(own(word)), pending), "get");
   }
 
   static std::uint64_t joined(Operation operation, std::uint64_t a, std::uint64_t b) {
@@ -164,11 +164,12 @@ class RandomProgram {
     std::uint64_t& found = keep(~std::uint64_t{0});
     switch (random_.below(4)) {
       case 0:
-        must(w.window->accumulate(side(value), target, place(own(word)), operation), "accumulate");
+        must(w.window->accumulate(side(value), target, target_word(own(word)), operation), "accumulate");
         cell = joined(operation, before, value);
         return;
       case 1:
-        must(w.window->get_accumulate(side(value), side(found), target, place(own(word)), operation), "get_accumulate");
+        must(w.window->get_accumulate(side(value), side(found), target, target_word(own(word)), operation),
+             "get_accumulate");
         break;
       case 2:
         must(w.window->fetch_and_op(&value, &found, NumberType::uint64, target, own(word), operation), "fetch_and_op");
@@ -194,7 +195,7 @@ class RandomProgram {
       must(w.window->fetch_and_op(&one, &ticket, NumberType::uint64, target, kTicket, Operation::sum), "ticket");
       ++w.tickets[at];
     } else {
-      must(w.window->accumulate(side(one), target, place(kSum), Operation::sum), "sum");
+      must(w.window->accumulate(side(one), target, target_word(kSum), Operation::sum), "sum");
       ++w.sums[at];
     }
   }
@@ -243,10 +244,10 @@ class RandomProgram {
   void increase(Opened& w, int target) {
     const std::size_t counter = random_.below(kCounters);
     std::uint64_t& count = keep(0);
-    must(w.window->get(side(count), target, place(static_cast<std::int64_t>(counter))), "get a counter");
+    must(w.window->get(side(count), target, target_word(static_cast<std::int64_t>(counter))), "get a counter");
     must(random_.chance(0.5) ? w.window->flush(target) : w.window->flush_local(target), "flush");
     ++count;
-    must(w.window->put(side(count), target, place(static_cast<std::int64_t>(counter))), "put a counter");
+    must(w.window->put(side(count), target, target_word(static_cast<std::int64_t>(counter))), "put a counter");
     ++w.counts[static_cast<std::size_t>(target)][counter];
   }
 
@@ -298,11 +299,11 @@ class RandomProgram {
     must(w.window->lock_all(), "lock_all");
     for (int i = 0, first = any_place(); i < size_; ++i) {
       const int target = (first + i) % size_;
-      must(w.window->accumulate(side(number), target, place(own(kRelayed)), Operation::replace), "relay");
+      must(w.window->accumulate(side(number), target, target_word(own(kRelayed)), Operation::replace), "relay");
       w.own[static_cast<std::size_t>(target)][kRelayed] = number;
     }
     must(w.window->flush_all(), "flush_all");
-    must(w.window->accumulate(side(number), to, place(own(kFlag)), Operation::replace), "flag");
+    must(w.window->accumulate(side(number), to, target_word(own(kFlag)), Operation::replace), "flag");
     w.own[static_cast<std::size_t>(to)][kFlag] = number;
     must(w.window->unlock_all(), "unlock_all");
     check_found("unlock_all");
@@ -314,7 +315,8 @@ class RandomProgram {
     const auto at = [&](std::size_t word) { return static_cast<std::int64_t>(own_word(word, of)); };
     must(w.window->fetch_and_op(nullptr, &flag, NumberType::uint64, w.mine, at(kFlag), Operation::none), "read a flag");
     must(w.window->flush(w.mine), "flush");
-    must(w.window->get_accumulate({}, side(found), target, place(at(kRelayed)), Operation::none), "read the relayed");
+    must(w.window->get_accumulate({}, side(found), target, target_word(at(kRelayed)), Operation::none),
+         "read the relayed");
     must(w.window->flush_local(target), "flush_local");
     if (found < flag) {
       wrong(fmt::format("rank {} flagged {} and its word at {} is {}", of, flag, target, found));
@@ -379,7 +381,7 @@ class RandomProgram {
     must(w.window->lock_all(), "lock_all");
     for (int target = 0; target < size_; ++target) {
       std::vector<std::uint64_t> found(kOwn);
-      must(w.window->get(side_of(found.data(), kOwn, words()), target, place_at(own(0), kOwn, words())), "get");
+      must(w.window->get(side_of(found.data(), kOwn, words()), target, target_at(own(0), kOwn, words())), "get");
       must(w.window->flush_local(target), "flush_local");
       if (found != w.own[static_cast<std::size_t>(target)]) wrong(fmt::format("its words at {} differ", target));
     }

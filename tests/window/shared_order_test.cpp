@@ -18,17 +18,17 @@ std::shared_ptr<Window> allocate(Runtime& g, LockKind kind) {
 
 void read(Window& window, int target) {
   std::int64_t word = -1;
-  ASSERT_DONE(window.get(side_of(&word), target, place_at(0)));
+  ASSERT_DONE(window.get(side_of(&word), target, target_at(0)));
   ASSERT_DONE(window.flush(target));
 }
 
 void write(Window& window, int target) {
   std::int64_t word = 0;
   ASSERT_DONE(window.lock(target, false));
-  ASSERT_DONE(window.get(side_of(&word), target, place_at(0)));
+  ASSERT_DONE(window.get(side_of(&word), target, target_at(0)));
   ASSERT_DONE(window.flush(target));
   ++word;
-  ASSERT_DONE(window.put(side_of(&word), target, place_at(0)));
+  ASSERT_DONE(window.put(side_of(&word), target, target_at(0)));
   ASSERT_DONE(window.unlock(target));
 }
 

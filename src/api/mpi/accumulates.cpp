@@ -31,12 +31,12 @@ struct Update {
 
 Outcome apply(window::Window& window, const Update& what, const Layout* origin, const Layout* result,
               const Layout* target, Operation operation, Pending* pending) {
-  const window::Place place{what.target.at, target, what.target.count};
+  const window::TargetSide target_side{what.target.at, target, what.target.count};
   if (what.result.type == MPI_DATATYPE_NULL) {
-    return window.accumulate(side_of(what.origin, origin), what.target.rank, place, operation, pending);
+    return window.accumulate(side_of(what.origin, origin), what.target.rank, target_side, operation, pending);
   }
-  return window.get_accumulate(side_of(what.origin, origin), side_of(what.result, result), what.target.rank, place,
-                               operation, pending);
+  return window.get_accumulate(side_of(what.origin, origin), side_of(what.result, result), what.target.rank,
+                               target_side, operation, pending);
 }
 
 int update(const Taken& taken, const Update& what) {

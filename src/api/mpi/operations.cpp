@@ -13,7 +13,7 @@ using window::Pending;
 using window::Window;
 
 /// `request` null: completed by flush.
-using Move = Outcome (Window::*)(const window::Side&, int, const window::Place&, Pending*);
+using Move = Outcome (Window::*)(const window::Side&, int, const window::TargetSide&, Pending*);
 
 int move(const Taken& taken, const char* call, Move work, const Buffer& origin, const Target& target,
          MPI_Request* request) {
