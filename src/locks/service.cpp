@@ -26,12 +26,13 @@ std::string table(const std::vector<LockCounts>& by_kind) {
     const LockCounts& counts = by_kind[kind];
     if (counts.acquisitions + counts.gave_up == 0) continue;
     if (text.empty()) {
-      text = fmt::format("{:<18} {:>14} {:>16} {:>16} {:>12} {:>12} {:>12}\n", "locks", "acquisitions",
-                         "local hand-offs", "remote hand-offs", "gave up", "messages", "by servers");
+      text = fmt::format("{:<18} {:>14} {:>16} {:>16} {:>12} {:>12} {:>12} {:>12}\n", "locks", "acquisitions",
+                         "local hand-offs", "remote hand-offs", "gave up", "messages", "by servers", "by adapters");
     }
-    text += fmt::format("{:<18} {:>14} {:>16} {:>16} {:>12} {:>12} {:>12}\n", to_string(static_cast<LockKind>(kind)),
-                        counts.acquisitions, counts.local_hand_offs, counts.remote_hand_offs, counts.gave_up,
-                        counts.messages, counts.server_messages);
+    text +=
+        fmt::format("{:<18} {:>14} {:>16} {:>16} {:>12} {:>12} {:>12} {:>12}\n", to_string(static_cast<LockKind>(kind)),
+                    counts.acquisitions, counts.local_hand_offs, counts.remote_hand_offs, counts.gave_up,
+                    counts.messages, counts.server_messages, counts.adapter_operations);
     for (std::size_t k = 0; k < LockCounts::kWaitClasses; ++k) {
       if (counts.waits[k] == 0) continue;
       text += fmt::format("  waited < {:<10} {:>12}\n", duration(std::uint64_t{1} << k), counts.waits[k]);
