@@ -5,21 +5,28 @@ SPDX-License-Identifier: Apache-2.0
 
 import panels
 import ratios
-from panels import BLACK, BLUE, ORANGE, RED, SKY
+from panels import BLACK, BLUE, ORANGE, PURPLE, RED, SKY
 
-# Colour, marker, line; the hosts are dotted.
+# Colour, marker, line; those with an adapter's atomics are dash-dotted, the hosts dotted.
 DESIGNS = {
     "dedicated_thread": (RED, "^", "-"),
     "event_driven": (ORANGE, "s", "-"),
     **{kind: panels.KINDS[kind] for kind in ["test_and_set", "mcs_by_cas", "mcs", "reader_writer"]},
+    "adapter_test_and_set": (PURPLE, "x", "-."),
+    "adapter_mcs_by_cas": (BLUE, "+", "-."),
     "openmpi": (SKY, "v", ":"),
     "mpich": (BLACK, "d", ":"),
 }
 
 
+WAITS = "waits for the target"  # in a row's note (bench/windows/paper.py)
+
+
 def note(table, prefix):
-    return (f"Median of {table.runs_of(prefix)} rounds, whiskers: quartiles; nodes share the processors of one machine. "
-            "Times compare designs, not machines.")
+    waiting = [design for design in DESIGNS if any(name.startswith(prefix) and name.endswith("/" + design) and
+                                                   WAITS in row["note"] for name, row in table.by_name.items())]
+    return (f"Rounds: {table.runs_of(prefix)}; their median, whiskers: quartiles; nodes share the processors of one machine. "
+            "Times compare designs, not machines." + (f"\nWait for the target: {', '.join(waiting)}." if waiting else ""))
 
 
 def points(table, name_of):
@@ -29,13 +36,14 @@ def points(table, name_of):
 def by_design(table, title, prefix, series, xlabel):
     """A line for each design, in it a dot for each of `series`: (name, colour, marker, points)."""
     made, axes = panels.figure(1, 1, (9, 5.6), title, note(table, prefix))
-    panels.dots(axes[0][0], list(DESIGNS), series, xlabel)
+    shown = [design for design in DESIGNS if any(points[design] is not None for *_, points in series)]
+    panels.dots(axes[0][0], shown, series, xlabel)
     return panels.finish(made, axes[0], 4)
 
 
-def over(table, title, prefix, unit, xlabel, ylabel):
+def over(table, title, prefix, unit, xlabel, ylabel, below=""):
     """A curve for each design over the number N of `N_unit`."""
-    made, axes = panels.figure(1, 1, (9, 5.6), title, note(table, prefix))
+    made, axes = panels.figure(1, 1, (9, 5.6), title, below or note(table, prefix))
     xs = table.numbers(prefix, f"_{unit}/", "")
     panels.lines(axes[0][0], table, xs, lambda design, x: f"{prefix}{x}_{unit}/{design}", xlabel, ylabel, DESIGNS, DESIGNS)
     return panels.finish(made, axes[0], 4)
@@ -61,7 +69,8 @@ def concurrency(table):
 
 def contended(table):
     return over(table, "Figure 4, messages: origins that compete for one lock; counted", "paper/contended/", "origins",
-                "origins", "messages per acquisition, answers counted")
+                "origins", "messages per acquisition, answers counted",
+                f"Of {table.runs_of('paper/contended/')} acquisitions in all. One operation of an adapter counts as one message.")
 
 
 def computing(table):

@@ -2,13 +2,16 @@
 """The figures of the paper mpi2-passive-one-sided-2004: its four designs and Grapnel's, by MPI_Win_lock and
 MPI_Win_unlock.
 
-Nodes are the hosts of a lab, so that the host MPIs have them as well; where there can be none, virtual nodes and no hosts.
+Nodes are the hosts of a lab, so that the host MPIs have them as well; where there can be none, or where there are RDMA
+devices, which hosts of a lab do not have, virtual nodes and no hosts.
 """
 
+import contextlib
+import pathlib
+import re
 import statistics
 
 import jobs
-import measures
 from judging import Row
 
 # Name here, and settings. The papers' lock by compare-and-swap; `mcs` has the swap that its adapter lacked.
@@ -20,6 +23,12 @@ DESIGNS = {
     "mcs": {"GRAPNEL_WINDOW_LOCK": "mcs"},
     "reader_writer": {"GRAPNEL_WINDOW_LOCK": "reader_writer"},
 }
+# The paper's own: the atomics are the adapter's.
+ADAPTER_DESIGNS = {
+    f"adapter_{kind}": {"GRAPNEL_WINDOW_LOCK": kind, "GRAPNEL_WINDOW_LOCK_DOMAIN": "network"}
+    for kind in ["test_and_set", "mcs_by_cas"]
+}
+NO_ADAPTER = "no RDMA device here: ./dev lab guest has soft ones"
 ORIGINS, THREADS = [1, 2, 4, 7], [0, 1, 2, 4]
 OVERHEAD = ["lock", "unlock", "both"]
 # Figure: ranks, words of the program, rows; the program's times are in ns, those of the rows in µs.
@@ -42,14 +51,18 @@ def is_measured(design, ranks):
     return ranks < 8 or design != "dedicated_thread"
 
 
+def has_adapter():
+    return any(pathlib.Path("/sys/class/infiniband").glob("*"))
+
+
 def names(session):
     for figure, (ranks, _, rows) in FIGURES.items():
-        for design in [*DESIGNS, *(host.name for host in session.hosts)]:
+        for design in [*DESIGNS, *ADAPTER_DESIGNS, *(host.name for host in session.hosts)]:
             for row in rows:
                 if is_measured(design, ranks):
                     yield name_of(figure, row, design)
     for origins in ORIGINS:
-        for design in DESIGNS:
+        for design in [*DESIGNS, *ADAPTER_DESIGNS]:
             if design != "dedicated_thread":  # the messages are those of `event_driven`
                 yield f"paper/contended/{origins}_origins/{design}"
 
@@ -59,9 +72,9 @@ def hosts_of(figure, ranks):
 
 
 def designs(session, with_hosts):
-    """Name, windows, settings."""
+    """Those that can be measured here: name, windows, settings."""
     ours = session.ours[0]
-    for name, settings in DESIGNS.items():
+    for name, settings in {**DESIGNS, **(ADAPTER_DESIGNS if has_adapter() else {})}.items():
         yield name, ours, {**settings, "GRAPNEL_STATS": "1"}
     for host in session.hosts if with_hosts else []:
         yield host.name, host, {}
@@ -104,13 +117,21 @@ def figure_of(session, figure, place, with_hosts):
             order += [name for name in wanted.values() if name not in order]
     for name in order:
         values = rounds.values.get(name)
-        # The target calls nothing of MPI for the whole time.
-        waits = figure == "computing" and values and min(values) > 0.9e3 * span_ms
+        # The target calls nothing of MPI for the whole time. A server of ours that waits so long has no processor.
+        is_host = name.rpartition("/")[2] in [host.name for host in session.hosts]
+        waits = figure == "computing" and is_host and values and min(values) > 0.9e3 * span_ms
         rounds.report(session, name, waits)
 
 
+def sent_by_locks(outcome, kind):
+    """Messages of all locks of this kind, answers included, by ranks, servers and adapters, whose operations have none; None
+    where there is no count."""
+    counts = re.findall(rf"^{kind} .* (\d+) +(\d+) +(\d+)$", outcome.errors, re.MULTILINE)
+    return sum(map(int, counts[0])) if outcome.well and len(counts) == 1 else None
+
+
 def contended(session):
-    """Figure 4: the target is a node, and each origin another one."""
+    """Figure 4: the target is a node, and each origin another one. The difference of two jobs is without their starts."""
     few, many = 20, 120 if session.quick else 420
     for design, windows, settings in designs(session, False):
         for origins in ORIGINS:
@@ -118,13 +139,14 @@ def contended(session):
             if design == "dedicated_thread" or not session.wants([name]):
                 continue
             ranks = origins + 1
-            value = measures.messages_per(
-                lambda count: jobs.start(jobs.OneMachine(ranks), windows, ranks, "contended", origins, count, **settings),
-                few, many)
-            if value is None:
-                session.fail(name, "a job failed", "")
-            else:
-                session.report(Row(name, round(value / origins, 1), "messages", runs=(many - few) * origins))
+            outcomes = [jobs.start(jobs.OneMachine(ranks), windows, ranks, "contended", origins, count, **settings)
+                        for count in (few, many)]
+            counts = [sent_by_locks(outcome, settings["GRAPNEL_WINDOW_LOCK"]) for outcome in outcomes]
+            if None in counts:
+                session.fail(name, "a job failed", outcomes[counts.index(None)].errors)
+                continue
+            acquisitions = (many - few) * origins
+            session.report(Row(name, round((counts[1] - counts[0]) / acquisitions, 2), "messages", runs=acquisitions))
 
 
 def figures(session):
@@ -132,10 +154,16 @@ def figures(session):
         wanted = [name for name in session.wants(names(session)) if name.startswith(f"paper/{figure}/")]
         if not wanted:
             continue
-        with jobs.Hosts(hosts_of(figure, ranks)) as lab:
-            has_lab = lab.number is not None
-            figure_of(session, figure, lab if has_lab else jobs.OneMachine(hosts_of(figure, ranks)), has_lab)
-            if not has_lab:
-                session.skip([name for name in wanted if name.endswith(tuple(host.name for host in session.hosts))],
-                             jobs.NO_LAB)
+        nodes = hosts_of(figure, ranks)
+        with contextlib.nullcontext() if has_adapter() else jobs.Hosts(nodes) as lab:
+            has_lab = lab is not None and lab.number is not None
+            figure_of(session, figure, lab if has_lab else jobs.OneMachine(nodes), has_lab)
+        if not has_lab:
+            session.skip(of_designs(wanted, [host.name for host in session.hosts]), jobs.NO_LAB)
     contended(session)
+    if not has_adapter():
+        session.skip(of_designs(session.wants(names(session)), ADAPTER_DESIGNS), NO_ADAPTER)
+
+
+def of_designs(rows, some):
+    return [name for name in rows if name.rpartition("/")[2] in some]

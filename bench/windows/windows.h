@@ -6,6 +6,7 @@
  *   PROGRAM busy_target WINDOW MILLISECONDS CALL...    calls that rank 0 completes while rank 1 computes
  *   PROGRAM idle_target WINDOW MILLISECONDS CALL...    what a call takes while rank 1 waits in MPI_Barrier
  *   PROGRAM messages CALL COUNT    nothing but that many calls of one rank, after some to learn
+ *   PROGRAM plain_program MILLISECONDS    no window: MPI_Init with MPI_Finalize, and messages of 8 bytes
  *   PROGRAM overhead|delay|concurrency|contended|computing|pairs NUMBERS...   the figures of the paper
  *
  * A line for each result: "window-row NAME VALUE", times in ns; "window-wrong NAME" where memory is not what it must

@@ -16,10 +16,11 @@ import jobs
 import judging
 import measures
 import paper
+import plain
 
 LAUNCHERS = {"openmpi": "mpirun.openmpi", "mpich": "mpiexec.hydra"}
 PARTS = [(measures.message_names, measures.messages), (measures.busy_names, measures.busy_target),
-         (measures.idle_names, measures.idle_target), (paper.names, paper.figures)]
+         (measures.idle_names, measures.idle_target), (plain.names, plain.plain_program), (paper.names, paper.figures)]
 
 
 class Session:

@@ -17,6 +17,7 @@ sys.path[:0] = [str(ROOT / "bench/windows"), str(ROOT / "tests/harness")]
 import jobs  # noqa: E402
 import judging  # noqa: E402
 import measures  # noqa: E402
+import paper  # noqa: E402
 import skips  # noqa: E402
 
 PROGRAMS, LIBRARY = sys.argv[1:3]
@@ -67,6 +68,12 @@ class ReadingTest(unittest.TestCase):
         self.assertEqual(measures.messages_per(lambda n: jobs.read("", table.format(counts[n]), 0), 100, 2100), 5)
         self.assertIsNone(measures.messages_per(lambda n: jobs.read("", "", 0), 100, 2100))
 
+    def test_messages_of_locks_are_those_of_one_kind(self):
+        table = "mcs  22 0 0 0 40 20 3\n  waited < 256 ns  17\nmcs_by_cas  7 0 0 0 100 100 100\n"
+        self.assertEqual(paper.sent_by_locks(jobs.read("", table, 0), "mcs"), 63)
+        self.assertIsNone(paper.sent_by_locks(jobs.read("", table, 0), "ticket"))
+        self.assertIsNone(paper.sent_by_locks(jobs.read("", table, 1), "mcs"))
+
     def test_the_middle_round_is_held_against_the_faster_host(self):
         rounds = {"openmpi": [100, 200, 300], "mpich": [900, 900, 900], "ours/openmpi": [110, 180, 600]}
         self.assertEqual(measures.middle(rounds, "ours/openmpi"), (110, 100, "openmpi"))
@@ -101,6 +108,18 @@ class WindowsTest(unittest.TestCase):
         for call, count in MESSAGES.items():
             self.assertEqual(rows[f"messages/{call}/ours/{MPI}"]["value"], count, rows)
         self.assertLessEqual(rows[f"messages/100_puts_flush/ours/{MPI}"]["value"], 102, rows)
+
+    def test_messages_of_the_papers_locks_are_bounded(self):
+        rows = self.rows_of("--quick", "--filter", "paper/contended/2_origins/", "--check")
+        self.assertEqual(rows["paper/contended/2_origins/event_driven"]["value"], 3, rows)
+        self.assertEqual(rows["paper/contended/2_origins/reader_writer"]["value"], 3, rows)
+        for row in rows.values():  # request, grant, release
+            self.assertGreaterEqual(row["value"], 1 if "adapter_" in row["name"] else 3, row)
+
+    def test_a_program_without_windows_runs_with_and_without_the_library(self):
+        rows = self.rows_of("--quick", "--filter", "plain_program/")
+        self.assertEqual(sorted(rows), [f"plain_program/{what}/ours/{MPI}" for what in ["send_recv", "start"]])
+        self.assertGreater(rows[f"plain_program/send_recv/ours/{MPI}"]["limit"], 0, rows)
 
     def test_a_busy_target_is_no_obstacle(self):
         rows = self.rows_of("--filter", "busy_target/two_nodes/allocate/")
