@@ -21,9 +21,9 @@ def names(session):
 def pairs_of(session, ours, host):
     """Values of both by row, one a round, and why there are none. Each goes first in every other round."""
     values = {windows.name: {what: [] for what in WHAT} for windows in (ours, host)}
-    for turn in range(3 if session.quick else max(ROUNDS, session.runs)):
+    for turn in range(1 if session.quick else max(ROUNDS, session.runs)):
         for windows in (ours, host) if turn % 2 else (host, ours):
-            outcome = jobs.start(PLACE, windows, 2, "plain_program", 5 if session.quick else 50)
+            outcome = jobs.start(PLACE, windows, 2, "plain_program", 20 if session.quick else 200)
             for what in WHAT:
                 if outcome.why_not(what):
                     return values, f"{windows.name} {outcome.why_not(what)}: {outcome.errors}"

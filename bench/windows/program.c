@@ -159,12 +159,12 @@ static void messages(const char* name, int count) {
   free_window(&window, "allocate");
 }
 
-/* This thread keeps to one processor, another one than the other rank's: two that share one take turns by time slices. */
-static void take_own_processor(void) {
-  cpu_set_t allowed, mine;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < 2) return;
+/* Of several processors, another one than the other rank's: two ranks that share one take turns by time slices. */
+static void take_own_processor(const cpu_set_t* allowed) {
+  cpu_set_t mine;
+  if (CPU_COUNT(allowed) < 2) return;
   int left = g_rank, processor = 0;
-  while (!CPU_ISSET(processor, &allowed) || left-- > 0) ++processor;
+  while (!CPU_ISSET(processor, allowed) || left-- > 0) ++processor;
   CPU_ZERO(&mine);
   CPU_SET(processor, &mine);
   sched_setaffinity(0, sizeof mine, &mine);
@@ -176,8 +176,9 @@ static void send_and_receive(double span_ns) {
   int64_t word = 0;
   const double end_ns = now_ns() + span_ns;
   int count = 0, goes_on = 1;
-  if (g_rank > 1) return;
-  take_own_processor();
+  cpu_set_t allowed;
+  if (g_rank > 1 || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  take_own_processor(&allowed);
   while (goes_on) {
     const double begin_ns = now_ns();
     for (int i = 0; i < kRoundTrips; ++i) {
@@ -190,6 +191,7 @@ static void send_and_receive(double span_ns) {
     if (g_rank == 0) MPI_Send(&goes_on, 1, MPI_INT, 1, 1, MPI_COMM_WORLD);
     if (g_rank == 1) MPI_Recv(&goes_on, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
+  sched_setaffinity(0, sizeof allowed, &allowed);
   if (g_rank == 0) print_row("send_recv", median_of(samples, count));
 }
 
