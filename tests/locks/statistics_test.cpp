@@ -129,8 +129,9 @@ TEST_P(LockTable, IsPrintedAtTheEnd) {
         {"/proc/self/exe"}, std::chrono::seconds(60));
     SCOPED_TRACE(outcome.output);
     EXPECT_EQ(outcome.exit_code, 0);
-    const std::string row = fmt::format("{} +{} +{} +{} +2 +[0-9]+ +[0-9]+\\n(0:)? +waited < ", to_string(GetParam()),
-                                        kFree + 2, shape.nodes == 1 ? 1 : 0, shape.nodes == 1 ? 0 : 1);
+    const std::string row =
+        fmt::format("{} +{} +{} +{} +2 +[0-9]+ +[0-9]+ +0\\n(0:)? +waited < ", to_string(GetParam()), kFree + 2,
+                    shape.nodes == 1 ? 1 : 0, shape.nodes == 1 ? 0 : 1);
     EXPECT_TRUE(std::regex_search(outcome.output, std::regex(row))) << row;
   }
 }
