@@ -178,7 +178,7 @@ def messages(session):
             name = f"messages/{call}/{ours.name}"
             if not session.wants([name]):
                 continue
-            few, many = 100, 5100 if session.quick else 10100  # a start on a busy machine differs by 100
+            few, many = 100, 3100 if session.quick else 10100  # a start on a busy machine differs by 100
             value = messages_per(lambda count: start_ours(jobs.OneMachine(2), ours, 4, "messages", call, count), few, many)
             if value is None:
                 session.fail(name, "a job failed", "")
