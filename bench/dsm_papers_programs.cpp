@@ -71,7 +71,7 @@ struct CountShown {
 constexpr CountShown kCounts[] = {{"pages", "heap fetch", 5, 4, 4},
                                   {"homes", "heap question", 5, 4, 4},
                                   {"diffs", "heap diff", 5, 4, 4},
-                                  {"locks", "cohort", 6, 4, 5},
+                                  {"locks", "cohort", 7, 4, 6},
                                   {"barriers", "barrier", 5, 4, 4}};
 
 /// They are the same in all ways, as far as time allows: shown of the first.

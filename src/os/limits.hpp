@@ -16,8 +16,8 @@ namespace grapnel::os {
 std::string error_words(int error);
 
 /// The limits that are met, or nearly, now: descriptors, threads, the stack of a new thread, the address space, and
-/// pinned memory where there is some. One sentence with the remedy each; empty where there is room. Opens a folder, maps memory and starts a thread: only
-/// after a failure. Any thread.
+/// pinned memory where there is some. One sentence with the remedy each; empty where there is room.
+/// Opens a folder, maps memory and starts a thread: only after a failure. Any thread.
 std::string limits_met();
 
 /// The limit of memory that adapters may pin, where it is too low for `bytes` more: one sentence with the remedy, else

@@ -58,7 +58,8 @@ Status UcxWorker::open() {
   if (context_->settings().native == NativeWay::adapter) params.events |= UCP_WAKEUP_RMA;
   // Requests of a peer that died may stay with UCX until the worker ends: no leak that anyone could mend.
   params.flags = UCP_WORKER_FLAG_IGNORE_REQUEST_LEAK;
-  // Where ud may register no buffers, ucp_worker_create never returns (uct_ud_verbs_iface_t's constructor asks for more).
+  // Where ud may register no buffers, ucp_worker_create never returns: the constructor of uct_ud_verbs_iface_t asks
+  // for them again and again.
   GRAPNEL_TRY(try_registration(context_, kPinnedByWorker));
   const ucs_status_t created = ucp_worker_create(context_->handle(), &params, &worker_);
   if (created != UCS_OK) return creation_failure(created, context_->settings().native == NativeWay::adapter);
