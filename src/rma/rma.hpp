@@ -156,8 +156,10 @@ class Rma {
 
   Result<std::int64_t> rmw(RmwOperation operation, void* remote, std::int64_t operand, std::int64_t expected,
                            Width width, Rank target) {
-    const std::size_t bytes = width == Width::bits32 ? 4 : 8;
-    // A mask: the compiler does not see that bytes is a power of two, and would divide.
+    // A shift: of a choice between 4 and 8 the compiler would compute the mask once more. A mask: it does not see that
+    // bytes is a power of two, and would divide.
+    static_assert(static_cast<int>(Width::bits32) == 0 && static_cast<int>(Width::bits64) == 1);
+    const std::size_t bytes = std::size_t{4} << static_cast<unsigned>(width);
     const bool aligned = (reinterpret_cast<std::uintptr_t>(remote) & (bytes - 1)) == 0;
     if (aligned && may_update_here(remote, bytes, target)) [[likely]] {
       count_shared(OperationKind::rmw, bytes);
