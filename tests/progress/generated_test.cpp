@@ -84,6 +84,9 @@ void visit_attacker(Party& p, std::uint64_t round) {
   static_cast<void>(g.get(there, some, sizeof some, to));
   static_cast<void>(g.fetch_and_add(there, 1, Width::bits64, to));
   static_cast<void>(g.accumulate(ElementType::int64, nullptr, some, there, sizeof some, to));
+  static_cast<void>(g.update(Operation::sum, NumberType::int64, some, there, 4, to));
+  static_cast<void>(g.fetch_and_update(Operation::replace, NumberType::int64, some, some + 4, there, 4, to));
+  static_cast<void>(g.compare_and_update(some, some + 1, some + 2, there, sizeof *some, to));
   const Strided rows{1, {32, 4}, {64}};
   static_cast<void>(g.put(some, rows, there, rows, to));
   static_cast<void>(g.get(there, rows, some, rows, to));
