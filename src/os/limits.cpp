@@ -103,13 +103,17 @@ bool may_pin_without_limit() { return (number_of_status("\nCapEff:", 16) >> CAP_
 std::string pinning_limit_met(std::size_t bytes) {
   const auto limit = limit_of(RLIMIT_MEMLOCK);
   if (!limit || may_pin_without_limit()) return "";
-  const std::uint64_t pinned_kib = number_of_status("\nVmPin:", 10);
-  if (pinned_kib * base::kKiB + bytes <= *limit) return "";
+  const std::size_t pinned = pinned_bytes();
+  if (pinned + bytes <= *limit) return "";
   return fmt::format(
       "an adapter reaches only memory that is pinned, and this process may pin {} KiB and has pinned {}: raise the "
       "limit (ulimit -l unlimited; memlock in /etc/security/limits.conf)",
-      *limit / base::kKiB, pinned_kib);
+      *limit / base::kKiB, pinned / base::kKiB);
 }
+
+bool pinning_is_unlimited() { return !limit_of(RLIMIT_MEMLOCK); }
+
+std::size_t pinned_bytes() { return number_of_status("\nVmPin:", 10) * base::kKiB; }
 
 std::string error_words(int error) {
   std::string words = std::generic_category().message(error);
@@ -124,7 +128,7 @@ std::string error_words(int error) {
 }
 
 std::string limits_met() {
-  const bool pins = number_of_status("\nVmPin:", 10) > 0;
+  const bool pins = pinned_bytes() > 0;
   std::string all;
   for (const std::string& one : {about_descriptors(kSpareDescriptors), about_threads(), about_addresses(),
                                  pins ? pinning_limit_met(kSparePinned) : ""}) {

@@ -16,13 +16,17 @@ namespace grapnel::os {
 std::string error_words(int error);
 
 /// The limits that are met, or nearly, now: descriptors, threads, the stack of a new thread, the address space, and
-/// pinned memory where there is some. One sentence with the remedy each; empty where there is room.
-/// Opens a folder, maps memory and starts a thread: only after a failure. Any thread.
+/// pinned memory where there is some. One sentence with the remedy each; empty where there is room. Opens a folder,
+/// maps memory and starts a thread: only after a failure. Any thread.
 std::string limits_met();
 
 /// The limit of memory that adapters may pin, where it is too low for `bytes` more: one sentence with the remedy, else
 /// empty. Any thread.
 std::string pinning_limit_met(std::size_t bytes);
+
+/// Whether no limit of memory that adapters may pin is set, and how much of this process is pinned. Any thread.
+bool pinning_is_unlimited();
+std::size_t pinned_bytes();
 
 /// unavailable, naming the limit, where this process cannot open so many more descriptors, or no thread of the default
 /// stack: for libraries that abort without them.

@@ -29,6 +29,8 @@ class Context {
   ucp_context_h handle() const { return handle_; }
   const UcxSettings& settings() const { return settings_; }
   const std::shared_ptr<const AtomicDevice>& atomic_device() const { return atomic_device_; }
+  /// One worker more is made; how many those are.
+  std::size_t count_worker() const { return workers_.fetch_add(1, std::memory_order_relaxed) + 1; }
   /// A worker was destroyed before UCX had ended its bulk transfers. Their requests keep memory registered, over which
   /// ucp_cleanup aborts from UCX 1.17 on ("region->refcount == 0"); so it is not called. Any thread.
   void keep_lost_transfers() const { has_lost_transfers_.store(true, std::memory_order_relaxed); }
@@ -42,6 +44,7 @@ class Context {
   std::shared_ptr<const AtomicDevice> atomic_device_;
   /// Relaxed: the count of the shared pointer orders it before the destructor.
   mutable std::atomic<bool> has_lost_transfers_{false};
+  mutable std::atomic<std::size_t> workers_{0};  ///< relaxed: a number only
 };
 
 }  // namespace grapnel::transport::ucx

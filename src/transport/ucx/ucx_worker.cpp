@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/epoll.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <ctime>
 #include <iterator>
@@ -22,8 +23,14 @@ namespace grapnel::transport::ucx {
 namespace {
 
 constexpr std::uint64_t kDrainLimit_ns = 200 * base::kMillisecond_ns;
-// Buffers that an adapter receives into: UCX 1.13 registers 56 MiB for rc and ud.
-constexpr std::size_t kPinnedByWorker = 64 * base::kMiB;
+// Buffers of an adapter: UCX 1.13 registers 56 MiB for rc and ud, the half of it only when it connects.
+constexpr std::size_t kPinnedByWorker = 64 * base::kMiB, kPage = 4 * base::kKiB;
+
+// What the context's workers may still have to register, this one counted. Without a limit a page is tried.
+std::size_t to_be_pinned(std::size_t workers) {
+  const std::size_t all = workers * kPinnedByWorker;
+  return os::pinning_is_unlimited() ? kPage : std::max(kPage, all - std::min(all, os::pinned_bytes()));
+}
 
 Status creation_failure(ucs_status_t status, bool pins) {
   Status failure = to_local_status(status, "create a worker");
@@ -58,9 +65,8 @@ Status UcxWorker::open() {
   if (context_->settings().native == NativeWay::adapter) params.events |= UCP_WAKEUP_RMA;
   // Requests of a peer that died may stay with UCX until the worker ends: no leak that anyone could mend.
   params.flags = UCP_WORKER_FLAG_IGNORE_REQUEST_LEAK;
-  // Where ud may register no buffers, ucp_worker_create never returns: the constructor of uct_ud_verbs_iface_t asks
-  // for them again and again.
-  GRAPNEL_TRY(try_registration(context_, kPinnedByWorker));
+  // Where ud may register no buffers, ucp_worker_create never returns (uct_ud_verbs_iface_t's constructor asks again).
+  GRAPNEL_TRY(try_registration(context_, to_be_pinned(context_->count_worker())));
   const ucs_status_t created = ucp_worker_create(context_->handle(), &params, &worker_);
   if (created != UCS_OK) return creation_failure(created, context_->settings().native == NativeWay::adapter);
   GRAPNEL_TRY(to_local_status(ucp_worker_get_efd(worker_, &event_fd_), "make a worker's event descriptor"));
