@@ -36,7 +36,7 @@ Result<rma::Arithmetic> arithmetic_of(ElementType type, const void* scale, std::
 }
 
 Result<rma::UpdateTransfer> fetching(Operation operation, NumberType type, const void* source, void* old_elements,
-                                          void* remote, std::size_t count, Rank target) {
+                                     void* remote, std::size_t count, Rank target) {
   if (old_elements == nullptr && count > 0) {
     return Status(Code::invalid_argument, "fetch_and_update: no memory was given for the old elements");
   }

@@ -144,13 +144,13 @@ Status Window::start_move(rma::OperationKind kind, const Side& origin, const Tar
   auto local = origin.layout->as_strided(origin.count), remote = target_side.layout->as_strided(target_side.count);
   if (local && remote && align(local->shape, remote->shape)) {
     return services_.rma.start(rma::StridedTransfer{kind,
-                                                         {},
-                                                         base + local->offset,
-                                                         &local->shape,
-                                                         aim.at + remote->offset,
-                                                         &remote->shape,
-                                                         aim.rank,
-                                                         aim.is_lent},
+                                                    {},
+                                                    base + local->offset,
+                                                    &local->shape,
+                                                    aim.at + remote->offset,
+                                                    &remote->shape,
+                                                    aim.rank,
+                                                    aim.is_lent},
                                handle);
   }
   std::vector<Piece> pieces;

@@ -213,13 +213,13 @@ class RandomSlice {
     const bool puts = random_.chance(0.5) && std::abs(rows.remote.stride[0]) >= rows.remote.count[0];
     Bytes data = random_bytes(rows.local_extent);
     run(rma::StridedTransfer{puts ? rma::OperationKind::put : rma::OperationKind::get,
-                                  {},
-                                  data.data(),
-                                  &rows.local,
-                                  there_ + rows.at,
-                                  &rows.remote,
-                                  target_,
-                                  true});
+                             {},
+                             data.data(),
+                             &rows.local,
+                             there_ + rows.at,
+                             &rows.remote,
+                             target_,
+                             true});
     for (std::int64_t i = 0; i < rows.remote.count[1]; ++i) {
       std::byte* const here = &data[static_cast<std::size_t>(i * rows.local.stride[0])];
       std::byte* const there = model_.data() + static_cast<std::int64_t>(rows.at) + i * rows.remote.stride[0];

@@ -100,8 +100,8 @@ WORLD_TEST(Lent, UpdatesOfOneWordExcludeEachOther) {
     ASSERT_OK(fetch(g, Operation::sum, NumberType::int64, &one, &ticket, there, Rank{0}));
     EXPECT_TRUE(tickets.insert(ticket % many).second) << ticket;
     const rma::Part part{&many, nullptr, there, sizeof many};
-    ASSERT_OK(rma_of(g).transfer(
-        rma::VectorUpdate{Operation::sum, NumberType::uint64, false, {&part, 1}, Rank{0}, true}));
+    ASSERT_OK(
+        rma_of(g).transfer(rma::VectorUpdate{Operation::sum, NumberType::uint64, false, {&part, 1}, Rank{0}, true}));
     for (std::uint64_t seen = 0;;) {
       const auto found =
           rma_of(g).compare(there, seen, seen + static_cast<std::uint64_t>(many), sizeof word, Rank{0}, true);

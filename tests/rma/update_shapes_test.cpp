@@ -71,9 +71,7 @@ WORLD_TEST(UpdateShapes, MistakesAreNamed) {
   EXPECT_EQ(code_of(sound, sound, Operation::sum, nullptr), Code::invalid_argument);
   EXPECT_EQ(code_of(sound, sound, Operation::none, nullptr), Code::ok) << "nothing is to be done";
   const auto vector_code = [&](const rma::Part& part, bool fetches, Rank rank) {
-    return rma_of(g)
-        .transfer(rma::VectorUpdate{Operation::sum, NumberType::int64, fetches, {&part, 1}, rank})
-        .code();
+    return rma_of(g).transfer(rma::VectorUpdate{Operation::sum, NumberType::int64, fetches, {&part, 1}, rank}).code();
   };
   void* const there = memory->on(target);
   EXPECT_EQ(vector_code({numbers, nullptr, there, 12}, false, target), Code::invalid_argument);

@@ -61,9 +61,9 @@ template <typename Run>
   const bool put = call.kind == OperationKind::put;
   const int source_stride = shapes.source_stride[0], destination_stride = shapes.destination_stride[0];
   const rma::Rows rows{.bytes = shapes.counts[0],
-                            .count = shapes.counts[1],
-                            .local_stride = put ? source_stride : destination_stride,
-                            .remote_stride = put ? destination_stride : source_stride};
+                       .count = shapes.counts[1],
+                       .local_stride = put ? source_stride : destination_stride,
+                       .remote_stride = put ? destination_stride : source_stride};
   return rma.move_rows(call.kind, put ? call.source : call.destination, put ? call.destination : call.source, rows,
                        Rank{call.proc});
 }
