@@ -304,15 +304,45 @@ class Removal(unittest.TestCase):
             self.assertEqual(one.place.namespaces(), one.hosts[:1])
             self.assertEqual(one.place.devices(), [one.place.front_device, one.place.port(0)])
 
-    def test_a_lab_without_its_owner_goes_with_the_next_up(self):
+    def owned(self):
+        """A process, and a lab that is its."""
         owner = subprocess.Popen(["sleep", "60"])
+        self.addCleanup(owner.wait)
+        self.addCleanup(owner.kill)
         made = lab("up", 1, "--lab", "free", "--owner", owner.pid)
-        place = Place(int(made.stdout.split(":")[0].removeprefix("lab ")))
-        dead = place.record()["owner"]
+        return owner, Place(int(made.stdout.split(":")[0].removeprefix("lab ")))
+
+    def is_removed_within(self, place, owner, limit_s):
+        """With all that is its; another's lab may have the number by then."""
+        end = time.monotonic() + limit_s
+        while True:
+            record = place.record()
+            if (record is None and not place.exists()) or (record and record["owner"] != owner):
+                return True
+            if time.monotonic() >= end:
+                return False
+            time.sleep(0.02)
+
+    def test_a_lab_goes_with_its_owner(self):
+        owner, place = self.owned()
+        identity = place.record()["owner"]
+        self.assertTrue(place.shared_memory_folders())
         owner.kill()
         owner.wait()
+        self.assertTrue(self.is_removed_within(place, identity, 10))
+
+    def test_a_lab_whose_remover_was_killed_goes_with_the_next_up(self):
+        owner, place = self.owned()
+        identity = place.record()["owner"]
+        removers = subprocess.run(["pgrep", "-f", f"up 1 .*--owner {owner.pid}$"], capture_output=True, text=True,
+                                  check=True).stdout.split()
+        self.assertEqual(len(removers), 1)
+        os.kill(int(removers[0]), signal.SIGKILL)
+        owner.kill()
+        owner.wait()
+        self.assertFalse(self.is_removed_within(place, identity, 0.5))
         self.made()  # this one, or another's, may have the number now
-        self.assertNotEqual((place.record() or {}).get("owner"), dead)
+        self.assertTrue(self.is_removed_within(place, identity, 0))
 
     def test_nothing_else_is_touched(self):
         stranger = f"other-{os.getpid()}"

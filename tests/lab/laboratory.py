@@ -47,7 +47,7 @@ def lab(*words, timeout=60, **more):
 
 
 class Laboratory:
-    """A lab with a number that nobody has; `with` removes it. One whose test was killed goes with the next 'up'."""
+    """A lab with a number that nobody has; `with` removes it. One whose test was killed goes by itself."""
 
     def __init__(self, hosts, *words, build):
         words = [*words, "--lab", "free", "--owner", os.getpid(), "--delay-line", Path(build) / "bin/lab-delay-line"]

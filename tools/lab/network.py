@@ -8,8 +8,11 @@ Two kinds of wire:
               keeps each frame for the time of the delay
 """
 
+import contextlib
+import fcntl
 import os
 import random
+import select
 import signal
 import subprocess
 import time
@@ -34,6 +37,8 @@ def make(place, count, delay_ns, wire, delay_line, owner):
     record = {"hosts": [], "delay_ns": delay_ns, "wire": wire, "delay_line": None, "made": time.time(),
               "owner": identity(owner) if owner else None}
     place.write_record(record)
+    if owner:
+        remove_after(record["owner"], place)
     try:
         for index in range(count):
             make_host(place, index)
@@ -194,28 +199,64 @@ def run_of(folder):
     return [int(number), int(begun)] if number.isdigit() and begun.isdigit() else None
 
 
-def remove(place):
-    """Everything of the lab, found by its names. What is not there is no error."""
-    record = place.record() or {}
-    end_runs(place)
-    kill_hosts_processes(place)
-    end_process(record.get("delay_line"))
-    for host in place.namespaces():
-        ip("netns", "del", host)
-    for device in place.devices():
-        ip("link", "del", device, may_fail=True)  # the other end of a pair goes with the first
-    left = [device for device in place.devices() if Path("/sys/class/net", device).exists()]
-    if left or place.namespaces():
-        raise LabError(f"could not remove {' '.join([*left, *place.namespaces()])}")
-    place.remove_files()
+@contextlib.contextmanager
+def one_at_a_time():
+    """Two that remove the same lab would find things gone between a look and a call."""
+    STATE.mkdir(mode=0o755, exist_ok=True)
+    folder = os.open(STATE, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
+def remove(place, owner=None):
+    """Everything of the lab, found by its names. What is not there is no error. With `owner` only while the lab is its."""
+    with one_at_a_time():
+        record = place.record() or {}
+        if owner and record.get("owner") != owner:
+            return
+        end_runs(place)
+        kill_hosts_processes(place)
+        end_process(record.get("delay_line"))
+        for host in place.namespaces():
+            ip("netns", "del", host)
+        for device in place.devices():
+            ip("link", "del", device, may_fail=True)  # the other end of a pair goes with the first
+        left = [device for device in place.devices() if Path("/sys/class/net", device).exists()]
+        if left or place.namespaces():
+            raise LabError(f"could not remove {' '.join([*left, *place.namespaces()])}")
+        place.remove_files()
+
+
+def remove_after(owner, place):
+    """Leaves a process that removes the lab when its owner ends, be it by kill -9. It is no child of the caller."""
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    try:
+        os.setsid()
+        if os.fork():
+            return
+        os.chdir("/")
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for standard in range(3):
+            os.dup2(nothing, standard)  # a reader of the caller's output waits for its end
+        with contextlib.suppress(ProcessLookupError):
+            select.select([os.pidfd_open(owner[0])], [], [])
+        remove(place, owner)
+    finally:
+        os._exit(0)
 
 
 def remove_orphans():
-    """Labs whose owner has ended."""
+    """Labs whose owner has ended, where the process that was to remove them was killed, too."""
     for place in known_places():
         owner = (place.record() or {}).get("owner")
         if owner and not same_process(owner):
-            remove(place)
+            remove(place, owner)
 
 
 def free_place():
