@@ -3,8 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstdlib>
+#include <cstdio>
 #include <iterator>
 #include <memory>
 #include <sstream>
@@ -71,7 +70,7 @@ void run(const WorldTest& test, std::unique_ptr<Runtime>& runtime, bool ends_run
 
 // What the job printed of one test.
 struct Told {
-  int begun = 0, good = 0, failed = 0;  // ranks
+  int good = 0, failed = 0;  // ranks
   std::string output;
 };
 
@@ -102,7 +101,6 @@ std::map<std::string, Told> divide(const std::string& output) {
     auto [rank, text] = rank_and_text(line);
     if (take(text, kBegins)) {
       of_rank[rank] = text;
-      ++told[of_rank[rank]].begun;
     } else if (take(text, kGood)) {
       ++told[std::string(text)].good;
     } else if (take(text, kFailed)) {

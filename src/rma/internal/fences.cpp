@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/check.hpp"
+
 namespace grapnel::rma {
 
 Fences::Fences(const Settings& settings, const launch::Launch& launch, progress::Client* client, NativePath* native)
@@ -48,6 +50,7 @@ Status Fences::ask_for_counts(NodeId node, std::uint32_t window) {
   request.handler = progress::kCountsHandler;
   request.on_reply = {[](void* context, const progress::Reply&) {
                         auto& progress = *static_cast<Progress*>(context);
+                        GRAPNEL_ASSERT(progress.unanswered > 0, "a question of a fence is answered twice");
                         --progress.unanswered;
                         progress.counts.messages.add(1);
                       },
@@ -106,6 +109,8 @@ Status Fences::take_refused(const std::vector<NodeId>& nodes) {
 // ---- the rank's part of a barrier ----
 
 Status Fences::before_barrier(const std::vector<std::uint8_t>& covered, bool fences, FenceKind kind, BarrierCut& cut) {
+  GRAPNEL_ASSERT(covered.size() == acknowledgements_.size(), "{} nodes of {} are covered or not", covered.size(),
+                 acknowledgements_.size());
   // First of all: what other threads write while this one waits below is not the barrier's.
   client_->stop_counting();
   cut = {};
