@@ -19,9 +19,9 @@ import dsm_papers
 import locks
 import ratios
 import rows
-import windows
+import window_figures
 
-CHARTS = {"locks": locks.charts, "dse": dse.charts, "dsm_papers": dsm_papers.charts, "windows": windows.charts}
+CHARTS = {"locks": locks.charts, "dse": dse.charts, "dsm_papers": dsm_papers.charts, "windows": window_figures.charts}
 
 
 def main() -> int:

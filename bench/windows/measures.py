@@ -5,7 +5,7 @@ import contextlib
 import re
 import statistics
 
-import jobs
+import window_jobs
 from judging import Row
 
 BUSY_MS = 350
@@ -25,9 +25,9 @@ SENT = re.compile(r"^sent by (?:ranks|servers) .* (\d+)$", re.MULTILINE)
 def place_of(name):
     """None where there can be no such place here."""
     if name != "two_hosts":
-        yield jobs.OneMachine(2 if name == "two_nodes" else 1)
+        yield window_jobs.OneMachine(2 if name == "two_nodes" else 1)
         return
-    with jobs.Hosts(2) as lab:
+    with window_jobs.Hosts(2) as lab:
         yield lab if lab.number is not None else None
 
 
@@ -40,13 +40,13 @@ def in_places(session, names, places, kinds, measure):
             for kind in kinds:
                 wanted = session.wants(names(session), f"/{where}/{kind}/")
                 if place is None:
-                    session.skip(wanted, jobs.NO_LAB)
+                    session.skip(wanted, window_jobs.NO_LAB)
                 elif wanted:
                     measure(session, where, place, kind)
 
 
 def start_ours(place, windows, ranks, *words, **settings):
-    return jobs.start(place, windows, ranks, *words, GRAPNEL_STATS="1", **settings)
+    return window_jobs.start(place, windows, ranks, *words, GRAPNEL_STATS="1", **settings)
 
 
 def passed(outcome):
@@ -75,7 +75,8 @@ def busy_windows(session, where, place, kind):
     span_ms = BUSY_MS // (10 if session.quick else 1)
     hosts = {}
     if where != "two_nodes":  # the host MPIs have no virtual nodes
-        hosts = {host.name: jobs.start(place, host, 2, "busy_target", kind, span_ms, *BUSY) for host in session.hosts}
+        hosts = {host.name: window_jobs.start(place, host, 2, "busy_target", kind, span_ms, *BUSY)
+                 for host in session.hosts}
     for ours in session.ours:
         outcome = start_ours(place, ours, 2, "busy_target", kind, span_ms, *BUSY)
         for call in BUSY:
@@ -118,7 +119,7 @@ def idle_rounds(session, place, kind):
     troubles = {}
     for _ in range(session.runs):
         for windows in session.hosts + session.ours:
-            begin = start_ours if windows.library else jobs.start
+            begin = start_ours if windows.library else window_jobs.start
             outcome = begin(place, windows, 2, "idle_target", kind, 5 if session.quick else 30, *IDLE[kind])
             for call in IDLE[kind]:
                 why = outcome.why_not(call) or (windows.library and passed(outcome))
@@ -179,7 +180,8 @@ def messages(session):
             if not session.wants([name]):
                 continue
             few, many = 100, 3100 if session.quick else 10100  # a start on a busy machine differs by 100
-            value = messages_per(lambda count: start_ours(jobs.OneMachine(2), ours, 4, "messages", call, count), few, many)
+            place = window_jobs.OneMachine(2)
+            value = messages_per(lambda count: start_ours(place, ours, 4, "messages", call, count), few, many)
             if value is None:
                 session.fail(name, "a job failed", "")
             else:

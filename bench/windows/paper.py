@@ -11,7 +11,7 @@ import pathlib
 import re
 import statistics
 
-import jobs
+import window_jobs
 from judging import Row
 
 # Name here, and settings. The papers' lock by compare-and-swap; `mcs` has the swap that its adapter lacked.
@@ -112,7 +112,7 @@ def figure_of(session, figure, place, with_hosts):
             wanted = {row: name_of(figure, row, design) for row in rows}
             if not session.wants(wanted.values()) or not is_measured(design, ranks):
                 continue
-            outcome = jobs.start(place, windows, ranks, figure.split("/")[0], *words(span_ms), **settings)
+            outcome = window_jobs.start(place, windows, ranks, figure.split("/")[0], *words(span_ms), **settings)
             rounds.take(wanted, outcome)
             order += [name for name in wanted.values() if name not in order]
     for name in order:
@@ -139,7 +139,8 @@ def contended(session):
             if design == "dedicated_thread" or not session.wants([name]):
                 continue
             ranks = origins + 1
-            outcomes = [jobs.start(jobs.OneMachine(ranks), windows, ranks, "contended", origins, count, **settings)
+            place = window_jobs.OneMachine(ranks)
+            outcomes = [window_jobs.start(place, windows, ranks, "contended", origins, count, **settings)
                         for count in (few, many)]
             counts = [sent_by_locks(outcome, settings["GRAPNEL_WINDOW_LOCK"]) for outcome in outcomes]
             if None in counts:
@@ -155,11 +156,11 @@ def figures(session):
         if not wanted:
             continue
         nodes = hosts_of(figure, ranks)
-        with contextlib.nullcontext() if has_adapter() else jobs.Hosts(nodes) as lab:
+        with contextlib.nullcontext() if has_adapter() else window_jobs.Hosts(nodes) as lab:
             has_lab = lab is not None and lab.number is not None
-            figure_of(session, figure, lab if has_lab else jobs.OneMachine(nodes), has_lab)
+            figure_of(session, figure, lab if has_lab else window_jobs.OneMachine(nodes), has_lab)
         if not has_lab:
-            session.skip(of_designs(wanted, [host.name for host in session.hosts]), jobs.NO_LAB)
+            session.skip(of_designs(wanted, [host.name for host in session.hosts]), window_jobs.NO_LAB)
     contended(session)
     if not has_adapter():
         session.skip(of_designs(session.wants(names(session)), ADAPTER_DESIGNS), NO_ADAPTER)

@@ -3,13 +3,13 @@
 
 import statistics
 
-import jobs
+import window_jobs
 import measures
 from judging import Row
 
 ROUNDS = 11
 WHAT = {"start": "ms", "send_recv": "ns"}
-PLACE = jobs.OneMachine()
+PLACE = window_jobs.OneMachine()
 
 
 def names(session):
@@ -23,7 +23,7 @@ def pairs_of(session, ours, host):
     values = {windows.name: {what: [] for what in WHAT} for windows in (ours, host)}
     for turn in range(1 if session.quick else max(ROUNDS, session.runs)):
         for windows in (ours, host) if turn % 2 else (host, ours):
-            outcome = jobs.start(PLACE, windows, 2, "plain_program", 20 if session.quick else 200)
+            outcome = window_jobs.start(PLACE, windows, 2, "plain_program", 20 if session.quick else 200)
             for what in WHAT:
                 if outcome.why_not(what):
                     return values, f"{windows.name} {outcome.why_not(what)}: {outcome.errors}"

@@ -12,7 +12,7 @@ import shutil
 import signal
 import sys
 
-import jobs
+import window_jobs
 import judging
 import measures
 import paper
@@ -30,15 +30,16 @@ class Session:
         self.filter, self.quick, self.runs = args.filter, args.quick, args.runs
         self.bars = judging.read_bars(args.bars)
         self.rows, self.skipped, self.failed = [], {}, {}
-        self.hosts = [jobs.Windows(mpi, str(args.programs / f"{mpi}-windows")) for mpi in LAUNCHERS
+        self.hosts = [window_jobs.Windows(mpi, str(args.programs / f"{mpi}-windows")) for mpi in LAUNCHERS
                       if (args.programs / f"{mpi}-windows").exists() and shutil.which(LAUNCHERS[mpi])]
         self.ours = []
         for word in args.library:
             mpi, _, library = word.partition("=")
             host = next((one for one in self.hosts if one.mpi == mpi), None)
             if host is None or not pathlib.Path(library).exists():
-                raise jobs.Trouble(f"--library {word}: no program for that MPI, or no such file; build first (./dev build)")
-            self.ours.append(jobs.Windows(mpi, host.program, os.path.abspath(library)))
+                raise window_jobs.Trouble(f"--library {word}: no program for that MPI, or no such file; "
+                                          "build first (./dev build)")
+            self.ours.append(window_jobs.Windows(mpi, host.program, os.path.abspath(library)))
 
     def wants(self, names, holding=""):
         """Those of the names that the filter leaves."""
@@ -94,7 +95,7 @@ def main():
         session = Session(args)
         if args.json:
             open(args.json, "w", encoding="utf-8").close()  # before anything is measured
-    except (OSError, jobs.Trouble) as trouble:
+    except (OSError, window_jobs.Trouble) as trouble:
         print(f"bench windows: {trouble}", file=sys.stderr)
         return 2
     wanted = [(measure, session.wants(names(session))) for names, measure in PARTS]

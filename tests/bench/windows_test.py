@@ -14,7 +14,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "bench/windows"), str(ROOT / "tests/harness")]
-import jobs  # noqa: E402
+import window_jobs  # noqa: E402
 import judging  # noqa: E402
 import measures  # noqa: E402
 import paper  # noqa: E402
@@ -53,26 +53,26 @@ class JudgingTest(unittest.TestCase):
 
 class ReadingTest(unittest.TestCase):
     def test_what_a_job_printed(self):
-        outcome = jobs.read("window-row put 12.5\nwindow-wrong put\nwindow-row get 3\nwindow-row\n", "", -11)
+        outcome = window_jobs.read("window-row put 12.5\nwindow-wrong put\nwindow-row get 3\nwindow-row\n", "", -11)
         self.assertEqual([outcome.why_not(row) for row in ["put", "get", "lock"]], ["wrong data", None, "crashed"])
 
     def test_messages_are_those_of_ranks_and_servers(self):
         table = "put  0 0 3 24 3\nsent by ranks     0 0 0 0 40\nsent by servers   0 0 0 0 2\n"
-        self.assertEqual(measures.sent(jobs.read("", table, 0)), 42)
-        self.assertIsNone(measures.sent(jobs.read("", table, 1)))
-        self.assertIsNone(measures.sent(jobs.read("", "", 0)))
+        self.assertEqual(measures.sent(window_jobs.read("", table, 0)), 42)
+        self.assertIsNone(measures.sent(window_jobs.read("", table, 1)))
+        self.assertIsNone(measures.sent(window_jobs.read("", "", 0)))
 
     def test_a_few_messages_more_at_a_start_are_none_of_a_call(self):
         counts = {100: 540, 2100: 10571}
         table = "sent by ranks 0 0 0 0 {}\nsent by servers 0 0 0 0 0\n"
-        self.assertEqual(measures.messages_per(lambda n: jobs.read("", table.format(counts[n]), 0), 100, 2100), 5)
-        self.assertIsNone(measures.messages_per(lambda n: jobs.read("", "", 0), 100, 2100))
+        self.assertEqual(measures.messages_per(lambda n: window_jobs.read("", table.format(counts[n]), 0), 100, 2100), 5)
+        self.assertIsNone(measures.messages_per(lambda n: window_jobs.read("", "", 0), 100, 2100))
 
     def test_messages_of_locks_are_those_of_one_kind(self):
         table = "mcs  22 0 0 0 40 20 3\n  waited < 256 ns  17\nmcs_by_cas  7 0 0 0 100 100 100\n"
-        self.assertEqual(paper.sent_by_locks(jobs.read("", table, 0), "mcs"), 63)
-        self.assertIsNone(paper.sent_by_locks(jobs.read("", table, 0), "ticket"))
-        self.assertIsNone(paper.sent_by_locks(jobs.read("", table, 1), "mcs"))
+        self.assertEqual(paper.sent_by_locks(window_jobs.read("", table, 0), "mcs"), 63)
+        self.assertIsNone(paper.sent_by_locks(window_jobs.read("", table, 0), "ticket"))
+        self.assertIsNone(paper.sent_by_locks(window_jobs.read("", table, 1), "mcs"))
 
     def test_the_middle_round_is_held_against_the_faster_host(self):
         rounds = {"openmpi": [100, 200, 300], "mpich": [900, 900, 900], "ours/openmpi": [110, 180, 600]}

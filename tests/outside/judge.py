@@ -10,7 +10,7 @@ converges; and the failure that the line before has announced ("should fail").
 
 import re
 
-from jobs import EXIT_CODE, NONZERO_EXIT, NORMAL
+from job_list import EXIT_CODE, NONZERO_EXIT, NORMAL
 
 FAIL_PATTERNS = (
     r"\bfail(?:s|ed|ing|ures?)?\b",

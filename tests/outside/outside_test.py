@@ -19,7 +19,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "lab"), str(HERE.parent / "harness")]
 
-import jobs  # noqa: E402
+import job_list  # noqa: E402
 import laboratory  # noqa: E402
 import programs  # noqa: E402
 import skips  # noqa: E402
@@ -165,7 +165,7 @@ class Lists(unittest.TestCase):
         with tempfile.NamedTemporaryFile("w", suffix=".list") as file:
             file.write(text)
             file.flush()
-            return jobs.read_list(file.name, Path("/suite"), 2, 60, **how)
+            return job_list.read_list(file.name, Path("/suite"), 2, 60, **how)
 
     def test_rows(self):
         rows = self.read("# a suite\nput 4\n\nget 3 arg=-n arg=5 env=A=b=c timeLimit=300 # slow\nlock\n"
@@ -174,7 +174,7 @@ class Lists(unittest.TestCase):
                          [("put", 4, [], 60), ("get", 3, ["-n", "5"], 300), ("lock", 2, [], 60), ("bad", 2, [], 60),
                           ("deep/x", 2, ["1"], 60)])
         self.assertEqual(rows[1].env, {"A": "b=c"})
-        self.assertEqual((rows[3].result, rows[3].expected_failure), (jobs.NONZERO_EXIT, "ticket7"))
+        self.assertEqual((rows[3].result, rows[3].expected_failure), (job_list.NONZERO_EXIT, "ticket7"))
         self.assertEqual(rows[4].program, Path("/suite/deep/x"))
         self.assertEqual(len(self.read("a 1\nb 1\n", only=["a"])), 1)
 
@@ -182,7 +182,7 @@ class Lists(unittest.TestCase):
         for row, words in (("a 0", "'0' is not a number"), ("a two", "'two' is not a number"),
                            ("a 2 speed=3", "key 'speed' is not known"), ("a 2 env=X", "no NAME=VALUE"),
                            ("a 2 resultTest=Maybe", "resultTest=Maybe"), ("a 2 more", "no KEY=VALUE")):
-            with self.assertRaisesRegex(jobs.ListError, rf"line 2: .*{words}"):
+            with self.assertRaisesRegex(job_list.ListError, rf"line 2: .*{words}"):
                 self.read("ok 1\n" + row)
 
     def test_what_a_row_may_expect(self):
@@ -192,12 +192,12 @@ class Lists(unittest.TestCase):
             hearing.finish()
             return hearing.verdict(code, result)[0]
 
-        self.assertEqual(heard(b"fatal error\n", 1, jobs.NONZERO_EXIT), PASSED)
-        self.assertEqual(heard(b"No Errors\n", 0, jobs.NONZERO_EXIT), FAILED)
-        self.assertEqual(heard(b"No Errors\n", 1, jobs.NONZERO_EXIT_AND_PATTERN), PASSED)
-        self.assertEqual(heard(b"\n", 1, jobs.NONZERO_EXIT_AND_PATTERN), FAILED)
-        self.assertEqual(heard(b"error 3\n", 0, jobs.EXIT_CODE), PASSED)
-        self.assertEqual(heard(b"", 1, jobs.EXIT_CODE), FAILED)
+        self.assertEqual(heard(b"fatal error\n", 1, job_list.NONZERO_EXIT), PASSED)
+        self.assertEqual(heard(b"No Errors\n", 0, job_list.NONZERO_EXIT), FAILED)
+        self.assertEqual(heard(b"No Errors\n", 1, job_list.NONZERO_EXIT_AND_PATTERN), PASSED)
+        self.assertEqual(heard(b"\n", 1, job_list.NONZERO_EXIT_AND_PATTERN), FAILED)
+        self.assertEqual(heard(b"error 3\n", 0, job_list.EXIT_CODE), PASSED)
+        self.assertEqual(heard(b"", 1, job_list.EXIT_CODE), FAILED)
 
 
 class Folder(unittest.TestCase):

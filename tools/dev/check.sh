@@ -55,7 +55,7 @@ command_check() {
   [ $# -eq 0 ] || usage_error "'check' takes nothing"
   install_packages build openmpi check
   local step failed=()
-  for step in format layers picture sizes text words headers threads tidy; do
+  for step in format layers picture sizes modules text words headers threads tidy; do
     say "check: $step"
     case $step in
       format) (check_format) ;;
