@@ -1,4 +1,5 @@
-// A mutex of the ranks of a node, in node memory, for tables that they change seldom and shortly.
+// A mutex of the ranks of a node, in node memory, for tables that they change seldom and shortly (the places that have
+// words of their own instead: docs/decisions/node-locks.md).
 //
 //   word   0 = free, 1 = held, 2 = held, and ranks sleep
 //

@@ -5,7 +5,7 @@
 // for the payload to land, from taking the next Pin. So the ranges are noted in node memory, because the server and the
 // rank that frees may be different processes. The rank that frees first withdraws the segment and waits until no Pin is
 // held: what lands there then was noted before, under a Pin, and nothing is added. BulkReceives in other segments do
-// not delay him.
+// not delay that rank.
 //
 // Invariant: `kPerOrigin` payloads of an origin have a place at most, so as many slots per rank of the job are enough.
 //
