@@ -94,7 +94,8 @@ void Set::tell_what_is_held_by(Rank dead, bool as_server) {
       untold += held;
       continue;
     }
-    const LockId lock = lock_at(static_cast<int>(ordinal % count), ordinal / count);
+    const std::size_t place = ordinal / count;
+    const LockId lock = lock_at(static_cast<int>(ordinal % count), group().members[place], place);
     told += tell_of(lock, dead, held, as_server);
     if (held) let_other_nodes_tell(lock, dead, as_server, until_ns);
   }

@@ -96,7 +96,7 @@ bool Set::take_now(int lock_index, Rank home, bool shared) {
 
 Status Set::acquire_otherwise(int lock_index, Rank home) {
   const std::size_t place = place_of(home);
-  if (in_node_ != nullptr && exists(lock_index, place)) return acquire_in_line(lock_at(lock_index, place));
+  if (in_node_ != nullptr && exists(lock_index, place)) return acquire_in_line(lock_at(lock_index, home, place));
   return take_now(lock_index, home, false) ? Status() : acquire(lock_index, home, {}, nullptr);
 }
 

@@ -138,12 +138,11 @@ class Set {
   bool name(int lock_index, Rank home, LockId& lock) const {
     const std::size_t place = place_of(home);
     if (!exists(lock_index, place)) return false;
-    lock = lock_at(lock_index, place);
+    lock = lock_at(lock_index, home, place);
     return true;
   }
-  LockId lock_at(int lock_index, std::size_t home) const {
-    return {group().members[home], lock_index, ordinal_of(lock_index, home),
-            context_.memory.home_words(home, lock_index)};
+  LockId lock_at(int lock_index, Rank home, std::size_t place) const {
+    return {home, lock_index, ordinal_of(lock_index, place), context_.memory.home_words(place, lock_index)};
   }
   Status bad_name(int lock_index, Rank home) const;
   progress::WaitSubject subject_of(const LockId& lock) const;
