@@ -8,11 +8,16 @@
 
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "grapnel/export.hpp"
 #include "grapnel/types.hpp"
 
 namespace grapnel {
+
+namespace launch {
+struct Group;
+}
 
 /// Immutable, cheap to copy. Two groups of the same ranks are the same group.
 class GRAPNEL_API Group {
@@ -27,10 +32,13 @@ class GRAPNEL_API Group {
   /// A member's place in `members`, or −1. Cost: a search by the number of members' logarithm.
   int index_of(Rank rank) const;
 
+  /// For the library's own layers: the group as they know it. A program has no use for it.
+  explicit Group(std::shared_ptr<const launch::Group> known) : known_(std::move(known)) {}
+  /// Null for the group without members.
+  const std::shared_ptr<const launch::Group>& known() const { return known_; }
+
  private:
-  friend struct GroupAccess;  ///< the runtime
-  struct Contents;
-  std::shared_ptr<const Contents> contents_;
+  std::shared_ptr<const launch::Group> known_;
 };
 
 }  // namespace grapnel

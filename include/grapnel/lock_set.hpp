@@ -26,6 +26,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "grapnel/export.hpp"
 #include "grapnel/lock.hpp"
@@ -85,8 +86,12 @@ class GRAPNEL_API LockSet {
   Result<Bytes> successor_payload(int index, Rank home);
   Status unlock_with(int index, Rank home, ByteView payload);
 
+  /// For the library's own layers: the set as they know it. A program has no use for it.
+  explicit LockSet(std::shared_ptr<locks::Set> set) : set_(std::move(set)) {}
+  /// Null for the handle of no set.
+  const std::shared_ptr<locks::Set>& set() const { return set_; }
+
  private:
-  friend struct LockSetAccess;  ///< the runtime
   std::shared_ptr<locks::Set> set_;
 };
 

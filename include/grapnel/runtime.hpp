@@ -321,11 +321,12 @@ class GRAPNEL_API Runtime {
   /// Operations, bytes and messages of this rank so far.
   std::vector<OperationCount> operation_counts() const;
 
+  /// For the library's own layers and their tests: what is inside (src/runtime). A program has no use for it.
   class Implementation;
   explicit Runtime(std::unique_ptr<Implementation> implementation);
+  Implementation& implementation() { return *implementation_; }
 
  private:
-  friend struct RuntimeAccess;  ///< the project's own tests
   std::unique_ptr<Implementation> implementation_;
   rma::Rma* rma_;  ///< of `implementation_`: one load less before each operation
 };

@@ -10,10 +10,10 @@
 #include "base/codec.hpp"
 #include "base/output.hpp"
 #include "exchange/agreement.hpp"
+#include "launch/group.hpp"
 #include "os/identity.hpp"
 #include "progress/settings.hpp"
 #include "rma/service.hpp"
-#include "runtime/group_access.hpp"
 #include "runtime/internal/report.hpp"
 
 namespace grapnel {
@@ -24,7 +24,7 @@ Result<std::unique_ptr<Runtime::Implementation>> Runtime::Implementation::build(
   self->host = std::move(foundation.host);
   self->launch = std::move(foundation.launch);
   launch::Launch& launch = *self->launch;
-  self->world = GroupAccess::wrap(launch::make_world(launch.rank(), launch.size()));
+  self->world = Group(std::make_shared<const launch::Group>(launch::make_world(launch.rank(), launch.size())));
   self->waiting =
       std::make_unique<progress::Waiting>(*self->host, launch, self->config.get<progress::Settings>().spin_ns);
   self->reports = std::make_unique<runtime::RankReports>(*self);
@@ -94,8 +94,8 @@ Result<std::vector<progress::ServerDescription>> Runtime::Implementation::exchan
 }
 
 Status Runtime::Implementation::open_services(const runtime::ServiceTypes& types) {
-  core = std::make_unique<core::Core>(core::Core{config, *host, *launch, *GroupAccess::of(world), *waiting, *letters,
-                                                 *exchange, *segments, transport.get(), client.get(), server.get()});
+  core = std::make_unique<core::Core>(core::Core{config, *host, *launch, *world.known(), *waiting, *letters, *exchange,
+                                                 *segments, transport.get(), client.get(), server.get()});
   progress::HandlerId next = progress::kFirstServiceHandler;
   for (const core::ServiceType* type : types) {
     auto opened = type->open(*core, next);
@@ -159,7 +159,7 @@ Status Runtime::Implementation::finish() {
   finished_ = true;
   // A write of mine that was refused is no reason to leave the others waiting.
   Status mine = complete_services();
-  Status all = barriers->run(*GroupAccess::of(world));
+  Status all = barriers->run(*world.known());
   if (all.code() == Code::peer_dead) return all;
   if (config.get<runtime::Settings>().stats) print_statistics();
   // No rank sends after the first fence; every client has ended after the second; then the servers may end.
@@ -177,8 +177,8 @@ Status Runtime::Implementation::finish() {
 }
 
 Result<const launch::Group*> Runtime::Implementation::sound(const Group& group, const char* what) {
-  if (const launch::Group* inside = GroupAccess::of(group)) return inside;
-  return Status(Code::invalid_argument, fmt::format("{}: a group of nobody; make_group makes groups", what));
+  if (const launch::Group* inside = group.known().get()) return inside;
+  return Status(Code::invalid_argument, fmt::format("{}: the group has no members; make one with make_group", what));
 }
 
 Result<Memory> Runtime::Implementation::allocate(const Group& group, std::size_t bytes, AtomicDomain domain) {

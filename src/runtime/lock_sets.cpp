@@ -1,27 +1,25 @@
 // The public handles of sets of locks.
 // SPDX-License-Identifier: Apache-2.0
 #include "locks/lock_set.hpp"
-#include "runtime/group_access.hpp"
 #include "runtime/implementation.hpp"
-#include "runtime/lock_set_access.hpp"
 
 namespace grapnel {
 
 Result<LockSet> Runtime::Implementation::create_lock_set(const Group& group, int count, const LockOptions& options) {
   const progress::WaitScope scope("create_lock_set");
   GRAPNEL_TRY(sound(group, "create_lock_set").status());
-  auto created = locks->create(GroupAccess::shared(group), count, options);
-  return created ? Result<LockSet>(LockSetAccess::wrap(*std::move(created))) : created.status();
+  auto created = locks->create(group.known(), count, options);
+  return created ? Result<LockSet>(LockSet(*std::move(created))) : created.status();
 }
 
 Status Runtime::Implementation::destroy_lock_set(const LockSet& handle) {
   const progress::WaitScope scope("destroy_lock_set");
-  const std::shared_ptr<locks::Set>& set = LockSetAccess::of(handle);
+  const std::shared_ptr<locks::Set>& set = handle.set();
   return set ? locks->destroy(*set) : Status(Code::invalid_argument, "there are no locks to destroy");
 }
 
 Status Runtime::Implementation::create_locks(int count, const LockOptions& options) {
-  if (LockSetAccess::of(default_locks)) {
+  if (default_locks.set()) {
     return Status(Code::invalid_argument, "locks exist already; destroy them first, or create a lock set of its own");
   }
   auto created = create_lock_set(world, count, options);

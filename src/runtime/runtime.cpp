@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "base/check.hpp"
+#include "launch/group.hpp"
 #include "runtime/assembly.hpp"
-#include "runtime/group_access.hpp"
 #include "runtime/implementation.hpp"
 
 namespace grapnel {
@@ -73,7 +73,7 @@ int Runtime::node_count() const { return static_cast<int>(implementation_->launc
 
 Result<Group> Runtime::make_group(std::span<const Rank> members) const {
   auto made = launch::make_group({members.begin(), members.end()}, rank(), size());
-  return made ? Result<Group>(GroupAccess::wrap(*std::move(made))) : made.status();
+  return made ? Result<Group>(Group(std::make_shared<const launch::Group>(*std::move(made)))) : made.status();
 }
 Group Runtime::world() const { return implementation_->world; }
 Result<std::vector<Bytes>> Runtime::allgather(const Group& group, ByteView mine) {

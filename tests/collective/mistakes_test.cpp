@@ -110,7 +110,7 @@ WORLD_TEST_ON(CollectiveBody, OneDies, std::vector<Shape>{}) {
   const Reduction sum = integers(Operation::sum);
   ASSERT_OK(g.allreduce(sum, &x, &x, 1));
   if (g.rank() == kOdd) {
-    sim::pass_time(*RuntimeAccess::parts(g).host, 100 * base::kMillisecond_ns);
+    sim::pass_time(*g.implementation().host, 100 * base::kMillisecond_ns);
     ::raise(SIGKILL);
   }
   EXPECT_CODE(Code::peer_dead, g.allreduce(sum, &x, &x, 1));

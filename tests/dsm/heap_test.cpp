@@ -338,7 +338,7 @@ WORLD_TEST_ALONE_ON(HeapCounts, AWriteThatChangesNothingIsAnEmptyDiff, shapes_fr
 // With mprotect: signals before the first three releases, and none later. Once a release finds it as it was, it is
 // named once more, and faults again.
 WORLD_TEST_ALONE_ON(HeapCounts, APageThatIsWrittenBeforeEachReleaseFaultsThreeTimes, shapes_from(2)) {
-  RuntimeAccess::parts(g).config.change<dsm::Settings>().trap = dsm::TrapKind::mprotect;
+  g.implementation().config.change<dsm::Settings>().trap = dsm::TrapKind::mprotect;
   SmallHeap h(g);
   constexpr std::size_t kOther = 20 * kPage;
   if (h.me() == 0) {

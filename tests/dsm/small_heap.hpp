@@ -25,7 +25,7 @@ inline thread_local HeapSettings heap_settings;
 class SmallHeap {
  public:
   explicit SmallHeap(Runtime& g, const SharedHeapOptions& options = {.bytes = 2 << 20, .locks = 16}) : g_(g) {
-    auto& settings = RuntimeAccess::parts(g).config.change<dsm::Settings>();
+    auto& settings = g.implementation().config.change<dsm::Settings>();
     settings.protocol = heap_settings.protocol;
     settings.record_bytes = heap_settings.record_bytes;
     auto opened = g.open_shared_heap(options);

@@ -13,7 +13,7 @@ namespace grapnel::test {
 
 /// Ends when `word`, in the rank's own memory, holds `value`; false after 30 seconds without it.
 inline bool compute_until(Runtime& g, void* word, std::uint64_t value) {
-  os::Host& host = *RuntimeAccess::parts(g).host;
+  os::Host& host = *g.implementation().host;
   const std::atomic_ref<std::uint64_t> mine(*static_cast<std::uint64_t*>(word));
   const std::uint64_t end_ns = host.now_ns() + 30 * base::kSecond_ns;
   while (mine.load(std::memory_order_acquire) != value) {

@@ -167,7 +167,7 @@ WORLD_TEST_ON(LockConformance, SetsAreCreatedAlikeOrNotAtAll, shapes_from(2)) {
 }
 
 WORLD_TEST_ON(LockConformance, TryAndTimeoutsLeaveTheQueueWhole, shapes_from(2)) {
-  os::Host& host = *RuntimeAccess::parts(g).host;
+  os::Host& host = *g.implementation().host;
   const bool holds = index(g.rank()) == 0;
   for (const LockVariant& variant : lock_variants(g)) {
     SCOPED_TRACE(variant.name());
@@ -224,7 +224,7 @@ WORLD_TEST_ON(LockConformance, GivingUpOftenTakesNoMoreMemory, (std::vector<Shap
 
 // The timeouts sweep over the moment of the release: some end before the grant, some after, some while it is under way.
 WORLD_TEST_ON(LockConformance, GrantsAndTimeoutsCross, (std::vector<Shape>{{2, 1}, {2, 2}, {3, 2}, {5, 2}})) {
-  os::Host& host = *RuntimeAccess::parts(g).host;
+  os::Host& host = *g.implementation().host;
   const bool holds = index(g.rank()) == 0;
   for (const LockVariant& variant : lock_variants(g)) {
     SCOPED_TRACE(variant.name());

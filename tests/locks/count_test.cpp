@@ -6,13 +6,12 @@
 #include "harness/world.hpp"
 #include "locks/exercise.hpp"
 #include "locks/lock_set.hpp"
-#include "runtime/lock_set_access.hpp"
 #include "sim/sim_world.hpp"
 
 namespace grapnel::test {
 namespace {
 
-void settle(Runtime& g) { sim::pass_time(*RuntimeAccess::parts(g).host, 20 * base::kMillisecond_ns); }
+void settle(Runtime& g) { sim::pass_time(*g.implementation().host, 20 * base::kMillisecond_ns); }
 
 // Collective: what all ranks and servers have sent for locks of that set. Nothing may be under way.
 std::int64_t messages(Runtime& g, const Memory& board, const LockSet& set) {
@@ -58,11 +57,11 @@ void lock_by(Runtime& g, LockSet& locks, Wait how) {
     EXPECT_OK(locks.lock(0, Rank{0}));
     return;
   }
-  locks::Set& set = *LockSetAccess::of(locks);
+  locks::Set& set = *locks.set();
   const auto started = set.start(0, Rank{0}, {});
   ASSERT_OK(started.status());
   for (;;) {
-    sim::pass_time(*RuntimeAccess::parts(g).host, kPiece_ns);
+    sim::pass_time(*g.implementation().host, kPiece_ns);
     const auto over = set.test(**started, nullptr);
     ASSERT_OK(over.status());
     if (*over) return;
@@ -281,7 +280,7 @@ WORLD_TEST_ON(LockCounts, OfReadersThatJoin, (std::vector<Shape>{{4, 2}})) {
   options.kind = LockKind::reader_writer;
   auto created = g.create_lock_set(1, options);
   ASSERT_OK(created.status());
-  locks::Set& set = *LockSetAccess::of(*created);
+  locks::Set& set = *created->set();
   const locks::Ask shared{.shared = true}, joins{.shared = true, .joins_readers = true};
   const auto of = [&](std::size_t actor, auto act) { return messages_of(g, *board, *created, actor, act); };
   const auto take = [&](const locks::Ask& ask) { return [&] { EXPECT_OK(set.acquire(0, Rank{0}, ask, nullptr)); }; };

@@ -209,7 +209,7 @@ WORLD_TEST_ON(LockDeathBody, HolderIsKilled, std::vector<Shape>{}) {
   if (holds) ASSERT_OK(created->lock(kLock, kHome));
   ASSERT_OK(g.barrier());
   if (holds) {
-    sim::pass_time(*RuntimeAccess::parts(g).host, 300 * base::kMillisecond_ns);
+    sim::pass_time(*g.implementation().host, 300 * base::kMillisecond_ns);
     ::raise(SIGKILL);
   }
   EXPECT_CODE(Code::peer_dead, created->lock(kLock, kHome));

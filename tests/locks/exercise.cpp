@@ -8,7 +8,6 @@
 #include "harness/foundation.hpp"
 #include "harness/world.hpp"
 #include "locks/lock_set.hpp"
-#include "runtime/lock_set_access.hpp"
 
 namespace grapnel::test {
 
@@ -62,9 +61,9 @@ class User {
  public:
   User(Runtime& g, Witness& witness, const LockSet& locks, Rank home, std::uint64_t seed)
       : g_(g),
-        host_(*RuntimeAccess::parts(g).host),
+        host_(*g.implementation().host),
         witness_(witness),
-        set_(*LockSetAccess::of(locks)),
+        set_(*locks.set()),
         carries_(set_.options().payload_bytes != 0),
         home_(home),
         random_(base::Random(seed).next() ^ (index(g.rank()) << 32)) {}

@@ -10,7 +10,6 @@
 #include "harness/world.hpp"
 #include "locks/exercise.hpp"
 #include "locks/lock_set.hpp"
-#include "runtime/lock_set_access.hpp"
 
 namespace grapnel::test {
 namespace {
@@ -24,7 +23,7 @@ std::vector<Rank> ranks_where(const Runtime& g, const std::function<bool(Rank)>&
 }
 
 bool leads_a_node(Runtime& g, Rank rank) {
-  const launch::NodeMap& nodes = RuntimeAccess::parts(g).launch->nodes();
+  const launch::NodeMap& nodes = g.implementation().launch->nodes();
   return nodes.leader(nodes.node_of[index(rank)]) == rank;
 }
 
@@ -63,10 +62,10 @@ void count_up(Runtime& g, LockSet& locks, const Group& group, const Memory& numb
 
 // Shared memory of all nodes for a set, by the number of its members.
 double bytes_per_rank(Runtime& g, const LockSet& locks) {
-  const locks::LockMemory& memory = LockSetAccess::of(locks)->memory();
+  const locks::LockMemory& memory = locks.set()->memory();
   const std::uint64_t mine = memory.allocates_block() ? memory.block_bytes() : 0;
-  const launch::Group& group = LockSetAccess::of(locks)->group();
-  const auto all = RuntimeAccess::parts(g).exchange->allgather(group, base::bytes_of(mine));
+  const launch::Group& group = locks.set()->group();
+  const auto all = g.implementation().exchange->allgather(group, base::bytes_of(mine));
   std::uint64_t sum = 0;
   for (const Bytes& one : *all) sum += base::Decoder(one).get<std::uint64_t>().value_or(0);
   return static_cast<double>(sum) / static_cast<double>(group.size());
@@ -129,7 +128,7 @@ WORLD_TEST_ON(LockGroups, AMembersLockCostsLessThanOneKiB, (std::vector<Shape>{{
 
 // All alive at once; each is used by both members, whose nodes' leader is the other rank.
 WORLD_TEST_ON(LockGroups, ThousandsOfSetsOnTwoRanksOfFour, (std::vector<Shape>{{4, 1}, {4, 2}})) {
-  const bool are_processes = RuntimeAccess::parts(g).launch->description() != "inproc";
+  const bool are_processes = g.implementation().launch->description() != "inproc";
   // Ranks that are threads are for the sanitizers, which take long. Between nodes each set waits for servers to wake.
   const int count = !are_processes ? 20 : g.node_count() == 1 ? 10'000 : 2'000;
   const std::vector<Rank> members = ranks_where(g, [](Rank rank) { return index(rank) % 2 == 1; });

@@ -9,7 +9,6 @@
 #include "harness/world.hpp"
 #include "locks/exercise.hpp"
 #include "locks/lock_set.hpp"
-#include "runtime/lock_set_access.hpp"
 #include "sim/sim_world.hpp"
 
 namespace grapnel::test {
@@ -36,7 +35,7 @@ class JoinScene {
       : g_(g), home_(home), locks_(make_joined_set(g, kind, 1, payload_bytes)) {}
   ~JoinScene() { EXPECT_OK(g_.destroy_lock_set(locks_)); }
 
-  locks::Set& set() { return *LockSetAccess::of(locks_); }
+  locks::Set& set() { return *locks_.set(); }
   bool am(int rank) const { return static_cast<int>(index(g_.rank())) == rank; }
   void meet() { EXPECT_OK(g_.barrier()); }
   /// No rank is through before the writer has looked for the last time.
@@ -95,7 +94,7 @@ class JoinScene {
   }
 
  private:
-  void pass(std::uint64_t time_ns) { sim::pass_time(*RuntimeAccess::parts(g_).host, time_ns); }
+  void pass(std::uint64_t time_ns) { sim::pass_time(*g_.implementation().host, time_ns); }
 
   Runtime& g_;
   const Rank home_;

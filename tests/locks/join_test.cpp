@@ -9,7 +9,7 @@
 namespace grapnel::test {
 namespace {
 
-void pass(Runtime& g, std::uint64_t time_ns) { sim::pass_time(*RuntimeAccess::parts(g).host, time_ns); }
+void pass(Runtime& g, std::uint64_t time_ns) { sim::pass_time(*g.implementation().host, time_ns); }
 
 const std::vector<Shape> kShapes{{3, 1}, {3, 2}, {3, 3}, {4, 2}, {5, 3}};
 
@@ -57,7 +57,7 @@ WORLD_TEST_ON(LockJoins, TwoReadersInOppositeOrder, (std::vector<Shape>{{4, 1}, 
   for (const LockKind kind : kAllLockKinds) {
     SCOPED_TRACE(to_string(kind));
     LockSet created = make_joined_set(g, kind, 2);
-    locks::Set& set = *LockSetAccess::of(created);
+    locks::Set& set = *created.set();
     for (int round = 0; round < 3; ++round) {
       const Rank homes[] = {Rank{round}, Rank{g.size() - 1 - round}};
       const int mine = static_cast<int>(me % 2), other = 1 - mine;

@@ -11,7 +11,6 @@
 #include "harness/world.hpp"
 #include "locks/exercise.hpp"
 #include "locks/lock_set.hpp"
-#include "runtime/lock_set_access.hpp"
 #include "sim/sim_world.hpp"
 
 namespace grapnel::test {
@@ -34,7 +33,7 @@ void be_a_member(Runtime& g, const Group& group, std::mutex& mutex, BlockBytes& 
         EXPECT_OK(locks->lock(0, home));
         EXPECT_OK(locks->unlock(0, home));
       }
-      const locks::LockMemory& memory = LockSetAccess::of(*locks)->memory();
+      const locks::LockMemory& memory = locks->set()->memory();
       if (memory.allocates_block()) {
         const std::lock_guard guard(mutex);
         bytes[{kind, shared_mode}].push_back(memory.block_bytes());

@@ -12,7 +12,7 @@ namespace grapnel::test {
 namespace {
 
 // Long enough for every message that was sent to have been handled, in all worlds.
-void settle(Runtime& g) { sim::pass_time(*RuntimeAccess::parts(g).host, 20 * base::kMillisecond_ns); }
+void settle(Runtime& g) { sim::pass_time(*g.implementation().host, 20 * base::kMillisecond_ns); }
 
 LockSet make(Runtime& g, LockKind kind, std::uint32_t local_passes = 64) {
   LockOptions options;
@@ -175,7 +175,7 @@ WORLD_TEST_ON(LockOrder, CohortPassesAreBounded, shapes_from(5)) {
     const auto node = static_cast<std::int64_t>(index(g.node()));
     EXPECT_OK(g.put(&node, words + 1 + turn, sizeof node, Rank{0}));
     // Time for a link that is under way, so that the holder knows of the other node.
-    sim::pass_time(*RuntimeAccess::parts(g).host, 300 * base::kMicrosecond_ns);
+    sim::pass_time(*g.implementation().host, 300 * base::kMicrosecond_ns);
     EXPECT_OK(set.unlock(0, home));
   }
   EXPECT_OK(g.barrier());

@@ -19,7 +19,7 @@ Result<LockSet> with_payloads(Runtime& g, LockKind kind) {
 
 // For the holder: what the next one brought, as soon as that is known.
 Bytes await_successor(Runtime& g, LockSet& set, Rank home) {
-  os::Host& host = *RuntimeAccess::parts(g).host;
+  os::Host& host = *g.implementation().host;
   for (int i = 0; i < 10'000; ++i) {
     const auto payload = set.successor_payload(0, home);
     if (!payload.ok() || !payload->empty()) return payload.ok() ? *payload : Bytes();

@@ -7,7 +7,6 @@
 #include "harness/world.hpp"
 #include "locks/exercise.hpp"
 #include "locks/lock_set.hpp"
-#include "runtime/lock_set_access.hpp"
 #include "sim/sim_world.hpp"
 
 namespace grapnel::test {
@@ -29,7 +28,7 @@ LockSet make(Runtime& g, LockKind kind, std::size_t payload_bytes = 0) {
 }
 
 // Releases of other nodes are under way for a while.
-void settle(Runtime& g) { sim::pass_time(*RuntimeAccess::parts(g).host, 20 * kMillisecond_ns); }
+void settle(Runtime& g) { sim::pass_time(*g.implementation().host, 20 * kMillisecond_ns); }
 
 // It is free; on a busy machine a release may still be under way.
 void take_free(Runtime& g, LockSet& set, Rank home, bool shared) {
@@ -68,7 +67,7 @@ WORLD_TEST(LockSharedMode, ReadersShareAndAWriterIsAlone) {
       const auto tried = set.try_lock(0, home);
       EXPECT_TRUE(tried.ok() && !*tried);
       EXPECT_CODE(Code::timed_out, set.lock_for(0, home, kMillisecond_ns));
-      EXPECT_FALSE(LockSetAccess::of(set)->acquire_at_once(0, home, false));
+      EXPECT_FALSE(set.set()->acquire_at_once(0, home, false));
       // What gave up has left nothing behind; of reader_writer the node's request stays (docs/locks.md).
       if (kind != LockKind::reader_writer) {
         take_free(g, set, home, true);
@@ -84,7 +83,7 @@ WORLD_TEST(LockSharedMode, ReadersShareAndAWriterIsAlone) {
       const auto tried = set.try_lock_shared(0, home);
       EXPECT_TRUE(tried.ok() && !*tried);
       EXPECT_CODE(Code::timed_out, set.lock_shared_for(0, home, kMillisecond_ns));
-      EXPECT_FALSE(LockSetAccess::of(set)->acquire_at_once(0, home, true));
+      EXPECT_FALSE(set.set()->acquire_at_once(0, home, true));
     }
     EXPECT_OK(g.barrier());
     if (is_last(g)) EXPECT_OK(set.unlock(0, home));
@@ -107,14 +106,14 @@ WORLD_TEST(LockSharedMode, MisuseIsAnErrorAndHarmsNothing) {
     EXPECT_CODE(Code::invalid_argument, set.try_lock(0, me).status());
     EXPECT_CODE(Code::invalid_argument, set.start_lock_shared(0, me).status());
     EXPECT_CODE(Code::invalid_argument, set.unlock(0, me));
-    EXPECT_FALSE(LockSetAccess::of(set)->acquire_at_once(0, me, true));
+    EXPECT_FALSE(set.set()->acquire_at_once(0, me, true));
     EXPECT_CODE(Code::invalid_argument, g.destroy_lock_set(set));
     EXPECT_OK(set.unlock_shared(0, me));
     EXPECT_OK(set.lock(0, me));
     EXPECT_CODE(Code::invalid_argument, set.unlock_shared(0, me));
     EXPECT_OK(set.unlock(0, me));
-    EXPECT_FALSE(LockSetAccess::of(set)->acquire_at_once(1, me, true));
-    EXPECT_FALSE(LockSetAccess::of(set)->acquire_at_once(0, Rank{g.size()}, true));
+    EXPECT_FALSE(set.set()->acquire_at_once(1, me, true));
+    EXPECT_FALSE(set.set()->acquire_at_once(0, Rank{g.size()}, true));
     EXPECT_OK(g.barrier());
     EXPECT_OK(g.destroy_lock_set(set));
     EXPECT_CODE(Code::invalid_argument, set.lock_shared(0, me));
@@ -139,7 +138,7 @@ WORLD_TEST(LockSharedMode, IsAnOption) {
     if (kind != LockKind::reader_writer) {
       EXPECT_CODE(Code::unavailable, created->lock_shared(0, g.rank()));
       EXPECT_CODE(Code::unavailable, created->start_lock_shared(0, g.rank()).status());
-      EXPECT_FALSE(LockSetAccess::of(*created)->acquire_at_once(0, g.rank(), true));
+      EXPECT_FALSE(created->set()->acquire_at_once(0, g.rank(), true));
     }
     EXPECT_OK(created->lock(0, g.rank()));  // nothing was left behind
     EXPECT_OK(created->unlock(0, g.rank()));
@@ -153,7 +152,7 @@ WORLD_TEST(LockSharedMode, IsTakenAtOnceWhereNoRankIsAsked) {
   for (const LockKind kind : kAllLockKinds) {
     SCOPED_TRACE(to_string(kind));
     LockSet created = make(g, kind);
-    locks::Set& set = *LockSetAccess::of(created);
+    locks::Set& set = *created.set();
     const Rank me = g.rank();
     // These two ask their server in a job of several nodes, also at home; reader_writer not where the node has a grant.
     const bool asks = g.node_count() > 1 && (kind == LockKind::server_queue || kind == LockKind::reader_writer);
@@ -201,7 +200,7 @@ WORLD_TEST_ON(LockSharedMode, AReaderThatDoesNotLookKeepsNoReaderOut,
           const auto tested = set.test(request);
           ASSERT_OK(tested.status());
           there = *tested;
-          if (!there) sim::pass_time(*RuntimeAccess::parts(g).host, 10 * kMicrosecond_ns);
+          if (!there) sim::pass_time(*g.implementation().host, 10 * kMicrosecond_ns);
         }
         EXPECT_EQ(there, tests);
         if (!there) EXPECT_OK(set.wait(request));
@@ -230,7 +229,7 @@ WORLD_TEST_ON(LockSharedMode, AWriterThatWasStartedWaitsForTheReaders,
         for (int i = 0; i < 20; ++i) {
           const auto tested = set.test(request);
           EXPECT_TRUE(tested.ok() && !*tested);
-          sim::pass_time(*RuntimeAccess::parts(g).host, 10 * kMicrosecond_ns);
+          sim::pass_time(*g.implementation().host, 10 * kMicrosecond_ns);
         }
       }
       EXPECT_OK(g.barrier());
@@ -247,7 +246,7 @@ WORLD_TEST_ON(LockSharedMode, AWriterThatWasStartedWaitsForTheReaders,
 // readers would wait to the end.
 WORLD_TEST_ON(LockSharedMode, ReadersThatNeverStopDoNotKeepAWriterOut, (std::vector<Shape>{{4, 1}, {4, 2}, {4, 4}})) {
   if (!world_has_virtual_time()) return;  // when they overlap is the machine's affair; endurance_test.cpp has that
-  os::Host& host = *RuntimeAccess::parts(g).host;
+  os::Host& host = *g.implementation().host;
   const Rank home{0};
   for (const LockKind kind : kAllLockKinds) {
     if (kind == LockKind::test_and_set) continue;  // no order

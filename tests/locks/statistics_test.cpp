@@ -21,7 +21,7 @@ namespace {
 constexpr Rank kHome{0};
 constexpr int kFree = 5;
 
-void settle(Runtime& g) { sim::pass_time(*RuntimeAccess::parts(g).host, 20 * base::kMillisecond_ns); }
+void settle(Runtime& g) { sim::pass_time(*g.implementation().host, 20 * base::kMillisecond_ns); }
 
 LockSet make(Runtime& g, LockKind kind) {
   LockOptions options;
@@ -64,7 +64,7 @@ void use(Runtime& g, LockSet& set, bool timed = false) {
 
 // Collective: what all ranks have counted.
 LockCounts counts_of_all(Runtime& g, LockKind kind) {
-  const LockCounts mine = RuntimeAccess::parts(g).locks->counts()[static_cast<std::size_t>(kind)];
+  const LockCounts mine = g.implementation().locks->counts()[static_cast<std::size_t>(kind)];
   const auto all = g.allgather(g.world(), base::bytes_of(mine));
   EXPECT_OK(all.status());
   LockCounts sum;

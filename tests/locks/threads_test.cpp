@@ -33,7 +33,7 @@ WORLD_TEST_ON(LockThreads, GetTheirOwnAnswers, (std::vector<Shape>{{2, 1}, {2, 2
   const auto memory = g.allocate(8);
   ASSERT_OK(memory.status());
   const Rank next{(static_cast<int>(index(g.rank())) + 1) % g.size()};
-  os::Host& host = *RuntimeAccess::parts(g).host;
+  os::Host& host = *g.implementation().host;
   for (const LockKind kind : kAllLockKinds) {
     SCOPED_TRACE(to_string(kind));
     LockOptions options;

@@ -29,7 +29,7 @@ void ping_all(sim::RankWorld& me, int size) {
   auto started = runtime::assemble(std::move(foundation));
   ASSERT_OK(started.status());
   Runtime& g = **started;
-  auto& probe = RuntimeAccess::parts(g).core->service<Probe>();
+  auto& probe = g.implementation().core->service<Probe>();
   std::size_t before = 0;  // of the services that were opened first
   for (const core::ServiceType* type : runtime::standard_services()) before += type->handlers;
   EXPECT_EQ(probe.handler(), progress::kFirstServiceHandler + before);

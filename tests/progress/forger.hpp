@@ -17,7 +17,7 @@ namespace grapnel::test {
 
 class Forger {
  public:
-  explicit Forger(Runtime& g) : parts_(RuntimeAccess::parts(g)) {}
+  explicit Forger(Runtime& g) : parts_(g.implementation()) {}
 
   Runtime::Implementation& parts() { return parts_; }
   int me() const { return static_cast<int>(index(parts_.launch->rank())); }

@@ -12,12 +12,13 @@
 #include "dsm/settings.hpp"
 #include "progress/generator.hpp"
 #include "progress/wire_world.hpp"
+#include "rma/lent_programs.hpp"
 #include "sync/settings.hpp"
 
 namespace grapnel::test {
 namespace {
 
-constexpr std::size_t kGroundBytes = 64 * 1024;
+constexpr std::size_t kGroundBytes = 64 * 1024, kLentBytes = 4096;
 constexpr std::uint64_t kPatience_ns = 3 * base::kMillisecond_ns;
 constexpr int kRounds = 6, kBurst = 100;
 
@@ -43,6 +44,7 @@ struct Party {
   Group pair;  ///< of rank 0 and the attacker
   SharedHeap heap;
   Memory words, ground;
+  std::vector<std::byte*> lent;  ///< by rank, kLentBytes each
   int me, attacker;
   std::uint64_t under_lock = 0;  ///< times that this rank held the counted lock
 
@@ -74,6 +76,26 @@ void work_rightly(Party& p, std::uint64_t round) {
   }
 }
 
+// To memory that the attacker has lent: each kind of message that names such memory.
+void visit_lent(Party& p) {
+  const Rank to{p.attacker};
+  rma::Rma& rma = rma_of(p.g);
+  std::byte* const there = p.lent[static_cast<std::size_t>(p.attacker)] + 256 * p.me;
+  std::int64_t some[32] = {}, old[32] = {};
+  const Strided rows = shape_of(32, 4, 64);
+  for (const auto kind : {rma::OperationKind::put, rma::OperationKind::get}) {
+    static_cast<void>(rma.transfer(rma::ContiguousTransfer{kind, {}, some, there, sizeof some, to, true}));
+    static_cast<void>(rma.transfer(rma::StridedTransfer{kind, {}, some, &rows, there, &rows, to, true}));
+  }
+  for (std::int64_t* const found : {static_cast<std::int64_t*>(nullptr), old}) {
+    auto update = rma::Rma::update_transfer(Operation::sum, NumberType::int64, some, found, there, 4, to);
+    ASSERT_OK(update.status());
+    update->lent = true;
+    static_cast<void>(rma.transfer(*update));
+  }
+  static_cast<void>(rma.compare(there, 0, 1, sizeof *some, to, true));
+}
+
 // What the generator's recordings are made of: correct messages to the attacker's node, whose answers may be anything.
 void visit_attacker(Party& p, std::uint64_t round) {
   Runtime& g = p.g;
@@ -98,6 +120,7 @@ void visit_attacker(Party& p, std::uint64_t round) {
   static_cast<void>(g.put_and_signal(some, there, 16, there + 64, 1, to));
   static_cast<void>(g.put_and_signal(some, rows, there, rows, there + 8, 1, to));
   static_cast<void>(g.notify(to));
+  visit_lent(p);
   if (p.locks.lock_for(1, to, kPatience_ns).ok()) static_cast<void>(p.locks.unlock(1, to));
   for (const Rank home : {to, Rank{0}}) {  // unavailable in sets without a shared mode
     if (p.locks.lock_shared_for(1, home, kPatience_ns).ok()) static_cast<void>(p.locks.unlock_shared(1, home));
@@ -167,6 +190,7 @@ Generator::Words live_values(Party& p, Forger& forger) {
     const auto there = reinterpret_cast<std::uint64_t>(p.ground.on(Rank{rank}));
     for (const std::uint64_t at : {there, there + 8, there + kGroundBytes - 8, there + kGroundBytes})
       live.push_back(at);
+    live.push_back(reinterpret_cast<std::uint64_t>(p.lent[static_cast<std::size_t>(rank)]));
     live.push_back(static_cast<std::uint64_t>(rank));
     for (std::uint64_t turn = 1; turn < 4; ++turn) live.push_back((rank + std::uint64_t{1}) << 32 | turn);
   }
@@ -228,13 +252,17 @@ void take_part(Runtime& g, const Plan& plan, std::uint64_t seed, LockKind kind, 
   auto gap = g.allocate(32 * base::kMiB);
   auto words = g.allocate(4096);
   auto locks = g.create_lock_set(2, {.kind = kind, .shared_mode = seed / 8 % 2 == 0});
-  RuntimeAccess::parts(g).config.change<dsm::Settings>().protocol =
+  g.implementation().config.change<dsm::Settings>().protocol =
       seed / 2 % 2 == 0 ? dsm::ProtocolChoice::hlrc : dsm::ProtocolChoice::lrc;
   auto heap = g.open_shared_heap({.bytes = base::kMiB, .locks = g.size()});
   for (const Status& made : {ground.status(), gap.status(), words.status(), locks.status(), heap.status()}) {
     ASSERT_OK(made);
   }
-  Party p{g, *locks, {}, *heap, *words, *ground, static_cast<int>(index(g.rank())), attacker};
+  Bytes lent(kLentBytes);
+  ASSERT_OK(lent_of(g).lend(lent.data(), lent.size()));
+  Party p{
+      g,       *locks, {}, *heap, *words, *ground, addresses_of_all(g, lent.data()), static_cast<int>(index(g.rank())),
+      attacker};
   const bool in_pair = p.me == 0 || p.is_attacker();
   if (in_pair) {
     const auto pair = g.make_group(std::vector{Rank{0}, Rank{attacker}});
@@ -267,6 +295,7 @@ void take_part(Runtime& g, const Plan& plan, std::uint64_t seed, LockKind kind, 
     }
   }
   expect_right(p);
+  EXPECT_OK(lent_of(g).take_back(lent.data(), lent.size()));
 }
 
 void run_one(std::uint64_t seed, Tally& tally) {

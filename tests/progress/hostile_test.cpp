@@ -25,7 +25,7 @@ class Attacker {
  public:
   /// `lent`: as long as the canary, of rank 0.
   Attacker(Runtime& g, void* canary, std::uint64_t lent)
-      : parts_(RuntimeAccess::parts(g)),
+      : parts_(g.implementation()),
         canary_(reinterpret_cast<std::uint64_t>(canary)),
         lent_(lent),
         random_(world_seed() + 99) {}
@@ -358,7 +358,7 @@ WORLD_TEST_ON(Hostile, MessagesAreRefusedAndTouchNothing, (std::vector<Shape>{{3
   ASSERT_OK(lent_of(g).lend(lent.data(), kCanaryBytes));
   const auto lent_at = reinterpret_cast<std::uint64_t>(addresses_of_all(g, const_cast<std::byte*>(lent.data()))[0]);
   EXPECT_OK(g.barrier());
-  Runtime::Implementation& parts = RuntimeAccess::parts(g);
+  Runtime::Implementation& parts = g.implementation();
   const bool real = parts.transport->capabilities().name.find("ucx") != std::string::npos;
   const int rounds = real ? 50'000 : 2'000;
   constexpr std::int64_t kOwnTraffic = 300;

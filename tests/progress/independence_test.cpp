@@ -57,7 +57,7 @@ WORLD_TEST_ON(Independence, EndpointsAreRanksTimesNodes, (std::vector<Shape>{{5,
     EXPECT_OK(g.put(&value, memory->on(Rank{target}), sizeof value, Rank{target}));
   }
   EXPECT_OK(g.barrier());
-  EXPECT_LE(RuntimeAccess::parts(g).client->endpoint_count(), static_cast<std::size_t>(g.node_count()));
+  EXPECT_LE(g.implementation().client->endpoint_count(), static_cast<std::size_t>(g.node_count()));
   EXPECT_OK(g.barrier());
   EXPECT_OK(g.free(*memory));
 }

@@ -32,7 +32,7 @@ WORLD_TEST_ON(Threads, OfOneRankTakeTurns, (std::vector<Shape>{{2, 1}, {2, 2}, {
   const auto memory = g.allocate(sizeof(std::uint64_t) * kThreads * static_cast<std::size_t>(g.size()));
   ASSERT_TRUE(memory.ok());
   const Rank next{(static_cast<int>(index(g.rank())) + 1) % g.size()};
-  os::Host& host = *RuntimeAccess::parts(g).host;
+  os::Host& host = *g.implementation().host;
   std::vector<std::unique_ptr<os::Thread>> threads;
   for (std::size_t thread = 1; thread < kThreads; ++thread) {
     auto started = host.start("worker", {}, [&, thread] { work(g, *memory, next, thread); });

@@ -47,7 +47,7 @@ struct SlowToMove {
 };
 
 WORLD_TEST_ON(Waiting, SpinsAfterALongMoveForAsLongAsItTook, (std::vector<Shape>{{1, 1}})) {
-  progress::Waiting& waiting = *RuntimeAccess::parts(g).waiting;
+  progress::Waiting& waiting = *g.implementation().waiting;
   SlowToMove worker{waiting.host()};
   EXPECT_OK(waiting.on_worker(worker, [&] { return worker.slept_ns != 0; }));
   // On a busy machine the move takes longer than any spin.
@@ -56,7 +56,7 @@ WORLD_TEST_ON(Waiting, SpinsAfterALongMoveForAsLongAsItTook, (std::vector<Shape>
 }
 
 WORLD_TEST_ON(Waiting, EndsInTimeWhereItsWorkerNeverRests, (std::vector<Shape>{{1, 1}, {2, 2}})) {
-  progress::Waiting& waiting = *RuntimeAccess::parts(g).waiting;
+  progress::Waiting& waiting = *g.implementation().waiting;
   Restless worker{waiting.host()};
   const std::uint64_t until_ns = waiting.host().now_ns() + base::kMillisecond_ns;
   EXPECT_CODE(Code::timed_out, waiting.on_worker(

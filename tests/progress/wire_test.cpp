@@ -151,7 +151,7 @@ TEST(Wire, AConnectionIsOneOrigins) {
     EXPECT_OK(g.barrier());
     EXPECT_OK(g.barrier());
     if (forger.me() == 0) {
-      EXPECT_EQ(RuntimeAccess::parts(g).server->statistics().foreign, 5U);
+      EXPECT_EQ(g.implementation().server->statistics().foreign, 5U);
     }
   });
   EXPECT_EQ(report, "");
@@ -188,7 +188,7 @@ TEST(Wire, ASecondConnectionOfARankIsDropped) {
     forger.pass(base::kMillisecond_ns);
     EXPECT_OK(g.barrier());
     if (forger.me() == 0) {
-      EXPECT_EQ(RuntimeAccess::parts(g).server->statistics().foreign, 1U);
+      EXPECT_EQ(g.implementation().server->statistics().foreign, 1U);
     }
     EXPECT_OK(g.barrier());
   });

@@ -55,6 +55,6 @@ inline std::size_t resident_bytes() {
 
 inline std::uint64_t key_of(const Group& group) { return (*Runtime::Implementation::sound(group, "test"))->key; }
 
-inline std::uint64_t refused_at(Runtime& g) { return RuntimeAccess::parts(g).server->statistics().refused; }
+inline std::uint64_t refused_at(Runtime& g) { return g.implementation().server->statistics().refused; }
 
 }  // namespace grapnel::test

@@ -29,7 +29,7 @@ constexpr std::uint64_t kDelay_ns = base::kMillisecond_ns;
 // More than a write's own acknowledgement would be asked for: the fence has to ask.
 constexpr int kWrites = 4;
 
-std::uint64_t fence_messages(Runtime& g) { return RuntimeAccess::parts(g).rma->fence_counts().messages.value(); }
+std::uint64_t fence_messages(Runtime& g) { return g.implementation().rma->fence_counts().messages.value(); }
 
 void write_to(Runtime& g, const Memory& memory, int targets) {
   std::uint64_t value = 1;

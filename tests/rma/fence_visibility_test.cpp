@@ -104,7 +104,7 @@ struct Bench {
 WORLD_TEST(FenceVisibility, AWitnessSeesWhatWasFenced) {
   const auto memory = g.allocate(sizeof(Place) * static_cast<std::size_t>(g.size()));
   ASSERT_TRUE(memory.ok());
-  const Bench bench{g, *memory, *RuntimeAccess::parts(g).host};
+  const Bench bench{g, *memory, *g.implementation().host};
   const int me = bench.me();
   for (int writer = 0; writer < g.size(); ++writer) bench.place(me, writer) = {};
   EXPECT_OK(g.barrier());

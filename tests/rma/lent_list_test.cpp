@@ -48,7 +48,7 @@ WORLD_TEST_ON(LentList, IsReadWhileItChanges, (std::vector<Shape>{{2, 1}, {3, 1}
   const auto at = [](int place) {
     return reinterpret_cast<const void*>(0x10000000ULL + 32ULL * static_cast<unsigned>(place));
   };
-  os::Host& host = *RuntimeAccess::parts(g).host;
+  os::Host& host = *g.implementation().host;
   if (index(g.rank()) == 0) ASSERT_OK(lent.lend(at(many / 2), 16));
   EXPECT_OK(g.barrier());
   if (index(g.rank()) == 0) {

@@ -13,8 +13,8 @@
 
 namespace grapnel::test {
 
-inline rma::Rma& rma_of(Runtime& g) { return *RuntimeAccess::parts(g).rma; }
-inline segment::Lent& lent_of(Runtime& g) { return RuntimeAccess::parts(g).core->service<rma::RmaService>().lent(); }
+inline rma::Rma& rma_of(Runtime& g) { return *g.implementation().rma; }
+inline segment::Lent& lent_of(Runtime& g) { return g.implementation().core->service<rma::RmaService>().lent(); }
 
 /// By rank: the address that each has passed.
 inline std::vector<std::byte*> addresses_of_all(Runtime& g, void* mine) {

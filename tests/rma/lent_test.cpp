@@ -53,7 +53,7 @@ WORLD_TEST(Lent, RandomOperationsDoAsTheirModel) {
 
 WORLD_TEST(Lent, CopiesWorkAndEveryRankLearnsIt) {
   for (int rank = 0; rank < g.size(); ++rank) {
-    EXPECT_OK(rma_of(g).copies_work(RuntimeAccess::parts(g).launch->nodes().node_of[static_cast<std::size_t>(rank)]));
+    EXPECT_OK(rma_of(g).copies_work(g.implementation().launch->nodes().node_of[static_cast<std::size_t>(rank)]));
   }
   EXPECT_CODE(Code::invalid_argument, rma_of(g).copies_work(NodeId{g.size()}));
 }
@@ -209,10 +209,10 @@ WORLD_TEST_ON(Lent, IsTakenBackWhileOthersAccessIt, shapes_from(2)) {
       ASSERT_OK(lent.take_back(memory.data(), memory.size()));
       std::byte* const part = &memory[static_cast<std::size_t>(i % (g.size() - 1)) * kPartBytes];
       ASSERT_OK(lent.lend(part, i % 2 == 0 ? 100 : 50));
-      RuntimeAccess::parts(g).host->relax();
+      g.implementation().host->relax();
       ASSERT_OK(lent.take_back(part, i % 2 == 0 ? 100 : 50));
       ASSERT_OK(lent.lend(memory.data(), memory.size()));
-      RuntimeAccess::parts(g).host->yield();
+      g.implementation().host->yield();
     }
   } else {
     const auto there = first_part + (static_cast<std::size_t>(index(g.rank())) - 1) * kPartBytes;

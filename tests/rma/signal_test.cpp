@@ -18,7 +18,7 @@ struct Mailbox {
 };
 
 void await(Runtime& g, std::int32_t& flag, std::int32_t value) {
-  Runtime::Implementation& parts = RuntimeAccess::parts(g);
+  Runtime::Implementation& parts = g.implementation();
   const Status waited = parts.waiting->on_worker(
       [&] {
         struct Idle {
@@ -46,7 +46,7 @@ std::uint64_t messages_of(Runtime& g, Rank target, Call call) {
     call();
     return 0;
   }
-  auto& client = *RuntimeAccess::parts(g).client;
+  auto& client = *g.implementation().client;
   const std::uint64_t before = client.messages();
   call();
   return client.messages() - before;

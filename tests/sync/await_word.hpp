@@ -18,7 +18,7 @@ inline void await_word(Runtime& g, void* word, std::int64_t least, Rank rank) {
     const auto read = g.fetch_and_add(word, 0, Width::bits64, rank);
     ASSERT_OK(read.status());
     seen = *read;
-    RuntimeAccess::parts(g).host->wait(never, 0, 100 * base::kMicrosecond_ns);
+    g.implementation().host->wait(never, 0, 100 * base::kMicrosecond_ns);
   }
 }
 

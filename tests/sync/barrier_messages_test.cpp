@@ -12,7 +12,7 @@
 #include "harness/access.hpp"
 #include "harness/foundation.hpp"
 #include "harness/world.hpp"
-#include "runtime/group_access.hpp"
+#include "launch/group.hpp"
 #include "sync/settings.hpp"
 
 namespace grapnel::test {
@@ -209,7 +209,7 @@ TEST(BarrierMessages, AGroupWithoutLeadersKnowsTheDelay) {
       write_to(g, *memory, 4, 1);
       EXPECT_OK(g.barrier(*group));
       // One delay less than an exchange, which it would be if nothing took time.
-      EXPECT_EQ(RuntimeAccess::parts(g).barriers->plan_of(*GroupAccess::of(*group)), sync::BarrierPlan::direct);
+      EXPECT_EQ(g.implementation().barriers->plan_of(*group->known()), sync::BarrierPlan::direct);
     }
     EXPECT_OK(g.finish());
   });

@@ -10,8 +10,8 @@
 
 #include "harness/access.hpp"
 #include "harness/world.hpp"
+#include "launch/group.hpp"
 #include "progress/between_sleeps.hpp"
-#include "runtime/group_access.hpp"
 #include "sync/await_word.hpp"
 
 namespace grapnel::test {
@@ -101,7 +101,7 @@ WORLD_TEST(Barrier, WaitsForASlowRank) {
   ASSERT_TRUE(memory.ok());
   const Slots slots{g, *memory};
   const int me = static_cast<int>(index(g.rank()));
-  os::Host& host = *RuntimeAccess::parts(g).host;
+  os::Host& host = *g.implementation().host;
   for (std::uint64_t round = 1; round <= 4; ++round) {
     const int slow = static_cast<int>(round) % g.size();
     for (int to = 0; to < g.size(); ++to) {
@@ -341,8 +341,8 @@ void merge_lists(Bytes& into, ByteView from) {
 }  // namespace
 
 WORLD_TEST(BarrierPayload, IsJoinedOfEveryRankOnce) {
-  sync::Barriers& barriers = *RuntimeAccess::parts(g).barriers;
-  const launch::Group& world = *GroupAccess::of(g.world());
+  sync::Barriers& barriers = *g.implementation().barriers;
+  const launch::Group& world = *g.world().known();
   const auto added = g.add_combine(add_numbers), merged = g.add_combine(merge_lists);
   ASSERT_TRUE(added.ok() && merged.ok());
   const auto add = static_cast<std::uint32_t>(*added), merge = static_cast<std::uint32_t>(*merged);

@@ -4,7 +4,7 @@
 
 #include "harness/access.hpp"
 #include "harness/world.hpp"
-#include "runtime/group_access.hpp"
+#include "launch/group.hpp"
 
 namespace grapnel::test {
 namespace {
@@ -22,7 +22,7 @@ WORLD_TEST_ON(Driver, AnswersWhileItWaitsAndItsServerAfterwards, shapes_from(2))
   constexpr int kRounds = 6, kOperations = 10;
   const auto memory = g.allocate(2 * sizeof(std::int64_t));
   ASSERT_TRUE(memory.ok());
-  auto& parts = RuntimeAccess::parts(g);
+  auto& parts = g.implementation();
   const bool late = index(g.rank()) == static_cast<std::size_t>(g.size()) - 1;
   const auto add_to_all = [&](int word) {
     for (int i = 0; i < kOperations; ++i) {
@@ -64,9 +64,9 @@ WORLD_TEST_ON(Driver, AnswersWhileItWaitsAndItsServerAfterwards, shapes_from(2))
 WORLD_TEST_ON(Driver, GivesUpInTimeWhileMessagesKeepComing, shapes_from(2)) {
   const auto memory = g.allocate(2 * sizeof(std::int64_t));
   ASSERT_TRUE(memory.ok());
-  auto& parts = RuntimeAccess::parts(g);
+  auto& parts = g.implementation();
   sync::Barriers& barriers = *parts.barriers;
-  const launch::Group& world = *GroupAccess::of(parts.world);
+  const launch::Group& world = *parts.world.known();
   auto* const word = static_cast<std::int64_t*>(memory->on(Rank{0}));
   auto* const gave_up = word + 1;
   const auto add_to_gave_up = [&](std::int64_t increment) {

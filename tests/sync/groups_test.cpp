@@ -21,7 +21,7 @@ namespace {
 
 std::vector<Shape> group_shapes() { return {{1, 1}, {3, 1}, {7, 1}, {3, 2}, {5, 2}, {3, 3}, {5, 3}, {7, 4}}; }
 
-bool simulated(Runtime& g) { return RuntimeAccess::parts(g).launch->description() == "inproc"; }
+bool simulated(Runtime& g) { return g.implementation().launch->description() == "inproc"; }
 
 // The same in all ranks: each rank is in by one half, and at least one is.
 std::vector<Rank> random_members(base::Random& random, int ranks) {

@@ -61,7 +61,7 @@ WORLD_TEST_ALONE(Notify, EachIsTakenOnceAndCountsOn) {
   const Rank previous{(static_cast<int>(index(g.rank())) + g.size() - 1) % g.size()};
   constexpr std::uint32_t kMany = 100;
   const bool away = !g.same_node(next);
-  Runtime::Implementation& parts = RuntimeAccess::parts(g);
+  Runtime::Implementation& parts = g.implementation();
   const std::uint64_t messages = away ? parts.client->messages() : 0;
   for (std::uint32_t i = 0; i < kMany; ++i) EXPECT_OK(g.notify(next));
   if (away) {

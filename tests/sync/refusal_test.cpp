@@ -15,7 +15,7 @@ namespace {
 
 class Faulty {
  public:
-  explicit Faulty(Runtime& g) : parts_(RuntimeAccess::parts(g)) {}
+  explicit Faulty(Runtime& g) : parts_(g.implementation()) {}
 
   template <typename Body>
   void send(progress::HandlerId handler, const Body& body, std::size_t payload_bytes) {
@@ -76,7 +76,7 @@ WORLD_TEST_ON(Refusal, SenselessRequestsTouchNothing, (std::vector<Shape>{{3, 2}
     faulty.send(rma::kPutSignalHandler, rma::PutSignalBody{{there, 8}, {outside, 1}}, 8);
     faulty.send(rma::kPutSignalHandler, rma::PutSignalBody{{outside, 8}, {there, 1}}, 8);
     faulty.send(rma::kPutSignalHandler, rma::PutSignalBody{{there, 8}, {there, 1}}, 9);
-    const auto grows = RuntimeAccess::parts(g).core->service<sync::Signals>().handler();
+    const auto grows = g.implementation().core->service<sync::Signals>().handler();
     for (const std::uint64_t word : {outside, there + 2, std::uint64_t{0}, UINT64_MAX, UINT64_MAX - 3}) {
       faulty.send(grows, sync::SignalBody{word, 1}, 0);
     }
@@ -105,7 +105,7 @@ WORLD_TEST_ON(Refusal, SenselessRequestsTouchNothing, (std::vector<Shape>{{3, 2}
 WORLD_TEST_ON(Refusal, AWriteIsToldByTheBarrierOfItsRank, (std::vector<Shape>{{3, 2}, {3, 3}, {5, 5}})) {
   const auto memory = g.allocate(64);
   ASSERT_TRUE(memory.ok());
-  Runtime::Implementation& parts = RuntimeAccess::parts(g);
+  Runtime::Implementation& parts = g.implementation();
   const bool writes = static_cast<int>(index(g.rank())) == g.size() - 1;
   for (std::uint64_t round = 1; round <= 4; ++round) {
     if (writes) {

@@ -57,7 +57,7 @@ std::uint64_t delay_of_waking(std::uint64_t seed, Shape shape, bool deaf) {
     const auto memory = g.allocate(sizeof(std::uint32_t));
     ASSERT_TRUE(memory.ok());
     if (deaf) host->refuse_to_wake(memory->on(Rank{0}));
-    auto& signals = RuntimeAccess::parts(g).core->service<sync::Signals>();
+    auto& signals = g.implementation().core->service<sync::Signals>();
     EXPECT_OK(g.barrier());
     if (index(me.rank) == 0) {
       EXPECT_OK(signals.wait(memory->local(), 1));
@@ -104,7 +104,7 @@ TEST(SignalMutant, AWaiterIsInformedOfADeath) {
       const auto memory = (*started)->allocate(sizeof(std::uint32_t));
       ASSERT_TRUE(memory.ok());
       if (me.rank == victim) sim::pass_time(me.host, 10 * base::kSecond_ns);
-      auto& signals = RuntimeAccess::parts(**started).core->service<sync::Signals>();
+      auto& signals = (*started)->implementation().core->service<sync::Signals>();
       const Status waited = signals.wait(memory->local(), 1);
       if (index(me.rank) == 0) answer = waited;
     });

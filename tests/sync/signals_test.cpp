@@ -12,7 +12,7 @@
 namespace grapnel::test {
 namespace {
 
-sync::Signals& signals_of(Runtime& g) { return RuntimeAccess::parts(g).core->service<sync::Signals>(); }
+sync::Signals& signals_of(Runtime& g) { return g.implementation().core->service<sync::Signals>(); }
 
 Rank next_of(const Runtime& g) { return Rank{(static_cast<int>(index(g.rank())) + 1) % g.size()}; }
 Rank previous_of(const Runtime& g) { return Rank{(static_cast<int>(index(g.rank())) + g.size() - 1) % g.size()}; }
@@ -175,7 +175,7 @@ WORLD_TEST(Signals, WakesEveryWaiter) {
   os::Word never{0};
   for (std::uint32_t round = 1; round <= 10; ++round) {
     if (index(g.rank()) + 1 == static_cast<std::size_t>(g.size())) {
-      RuntimeAccess::parts(g).host->wait(never, 0, base::kMillisecond_ns);
+      g.implementation().host->wait(never, 0, base::kMillisecond_ns);
       EXPECT_OK(signals.add(memory->on(Rank{0}), 1, Rank{0}));
     } else if (g.same_node(Rank{0})) {
       ASSERT_OK(signals.wait(memory->on(Rank{0}), round));

@@ -66,7 +66,7 @@ Status started(Runtime& g, const std::uint64_t* values, std::uint64_t, std::uint
 
 // As a layer that sends its own requests does.
 Status raw(Runtime& g, const std::uint64_t* values, std::uint64_t, std::uint64_t* to, Rank target) {
-  auto& parts = RuntimeAccess::parts(g);
+  auto& parts = g.implementation();
   const NodeId node = parts.launch->nodes().node_of[index(target)];
   if (node == parts.launch->node()) return g.put(values, to, kWords * 8, target);
   const rma::ContiguousBody body{reinterpret_cast<std::uint64_t>(to), kWords * 8};

@@ -115,7 +115,7 @@ WORLD_TEST(WindowCreation, OnMemoryOfNoSegment) {
   std::int64_t own[32] = {};
   void* const base = me(g) % 2 == 0 ? static_cast<void*>(own) : memory->local();
   const auto made = windows_of(g).create(everyone(g), base, sizeof own, 8, {});
-  const Status works = RuntimeAccess::parts(g).rma->copies_work(g.node());
+  const Status works = g.implementation().rma->copies_work(g.node());
   if (!made) {
     EXPECT_EQ(made.status().code(), Code::unavailable) << made.status().to_string();
     if (g.node_count() == 1) {

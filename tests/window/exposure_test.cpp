@@ -30,7 +30,7 @@ WORLD_TEST(Exposure, ARingOfPosts) {
     } else {
       for (bool done = false; !done;) {
         ASSERT_DONE(window->test_wait(done));
-        if (!done) RuntimeAccess::parts(g).core->host.yield();
+        if (!done) g.implementation().core->host.yield();
       }
     }
     EXPECT_EQ(word_of(*window, me(g), 2), 100 * round + before[0]);

@@ -58,14 +58,14 @@ TEST(ManyWindows, AliveAtOnce) {
 
 TEST(ManyWindows, OneAfterTheOther) {
   in_a_world({2, 1}, [](Runtime& g) {
-    const std::size_t before = RuntimeAccess::parts(g).core->segments.live_allocations();
+    const std::size_t before = g.implementation().core->segments.live_allocations();
     for (int i = 0; i < windows_count(); ++i) {
       const auto window = allocate_words(g, 1);
       ASSERT_NE(window, nullptr) << i;
       if (i % 100 == 0) use(*window, 7);
       EXPECT_DONE(windows_of(g).free(*window));
     }
-    EXPECT_EQ(RuntimeAccess::parts(g).core->segments.live_allocations(), before);
+    EXPECT_EQ(g.implementation().core->segments.live_allocations(), before);
   });
 }
 
@@ -113,7 +113,7 @@ void measure_windows(Runtime& g, std::span<const Rank> members, std::mutex& mute
       EXPECT_DONE(window.unlock(place));
     }
     const void* const base = window.base_of(window.my_place());
-    const std::uintptr_t end = RuntimeAccess::parts(g).core->segments.reach().end_of_segment(base);
+    const std::uintptr_t end = g.implementation().core->segments.reach().end_of_segment(base);
     {
       const std::lock_guard guard(mutex);
       bytes[kind].push_back(end - reinterpret_cast<std::uintptr_t>(base));

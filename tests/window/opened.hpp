@@ -21,7 +21,7 @@ using window::TargetSide;
 using window::Window;
 using window::Windows;
 
-inline Windows& windows_of(Runtime& g) { return RuntimeAccess::parts(g).core->service<Windows>(); }
+inline Windows& windows_of(Runtime& g) { return g.implementation().core->service<Windows>(); }
 
 inline int me(const Runtime& g) { return static_cast<int>(g.rank()); }
 

@@ -84,10 +84,10 @@ class BesideAHolder {
   void must(const Outcome& outcome) {
     if (!outcome.ok() && wrong_.empty()) wrong_ = outcome.message();
   }
-  void pause() { sim::pass_time(*RuntimeAccess::parts(g_).host, random_.below(40) * base::kMicrosecond_ns); }
+  void pause() { sim::pass_time(*g_.implementation().host, random_.below(40) * base::kMicrosecond_ns); }
 
   void hold_a_stripe() {
-    auto& core = *RuntimeAccess::parts(g_).core;
+    auto& core = *g_.implementation().core;
     rma::Stripes& stripes = core.service<rma::RmaService>().stripes();
     {
       rma::StripeHolder holder(core.waiting, stripes, stripes.rank_mark());

@@ -55,7 +55,7 @@ WORLD_TEST_ON(WindowSharedOrder, TwoTargetsInOppositeOrder, kShapes) {
       }
       EXPECT_OK(g.barrier());
       if (me(g) < 2) {
-        sim::pass_time(*RuntimeAccess::parts(g).host, 3 * base::kMillisecond_ns);  // both writers wait
+        sim::pass_time(*g.implementation().host, 3 * base::kMillisecond_ns);  // both writers wait
         ASSERT_DONE(pair[other]->lock(targets[other], true));
         read(*pair[other], targets[other]);
         ASSERT_DONE(pair[mine]->unlock(targets[mine]));
@@ -88,7 +88,7 @@ WORLD_TEST_ON(WindowSharedOrder, LockAllInOppositeOrder, kShapes) {
         ASSERT_DONE(window->lock_all());
         for (int step = 0; step < g.size(); ++step) {
           read(*window, me(g) == 0 ? step : g.size() - 1 - step);
-          sim::pass_time(*RuntimeAccess::parts(g).host, 200 * base::kMicrosecond_ns);
+          sim::pass_time(*g.implementation().host, 200 * base::kMicrosecond_ns);
         }
         ASSERT_DONE(window->unlock_all());
       } else {

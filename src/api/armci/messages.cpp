@@ -13,8 +13,8 @@
 #include "api/armci/errors.hpp"
 #include "api/armci/rank_waits.hpp"
 #include "api/armci/scopes.hpp"
+#include "launch/group.hpp"
 #include "mpi/status.hpp"
-#include "runtime/group_access.hpp"
 
 using grapnel::Code;
 using grapnel::Result;
@@ -61,7 +61,7 @@ int receive(const char* call, int tag, void* buffer, int room, int* bytes, int f
 Status run_broadcast(const char* call, Job& job, const Group& ranks, void* buffer, int bytes, int root) {
   if (ranks.size() == 0) return {};  // the caller is none of them
   return run_collective(call, job, [&](collective::Collectives& collectives) {
-    return collectives.broadcast(*GroupAccess::of(ranks), buffer, static_cast<std::size_t>(bytes), Rank{root});
+    return collectives.broadcast(*ranks.known(), buffer, static_cast<std::size_t>(bytes), Rank{root});
   });
 }
 

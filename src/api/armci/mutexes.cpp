@@ -11,11 +11,10 @@
 #include "api/armci/define.hpp"
 #include "api/armci/errors.hpp"
 #include "api/armci/rank_waits.hpp"
+#include "launch/group.hpp"
 #include "mpi/status.hpp"
-#include "runtime/group_access.hpp"
 
 using grapnel::Code;
-using grapnel::GroupAccess;
 using grapnel::LockOptions;
 using grapnel::Rank;
 using grapnel::Status;
@@ -52,8 +51,7 @@ ARMCI_DEFINE(int, Create_mutexes, (int count)) {
     if (*most > 0) GRAPNEL_TRY(meet("ARMCI_Create_mutexes", job, job.groups.world().core, earlier));
     if (!earlier.ok()) report("ARMCI_Create_mutexes", earlier);  // the mutexes are made all the same
     if (*most > 0) {
-      GRAPNEL_ASSIGN_OR_RETURN(auto created,
-                               job.lock_sets->create(GroupAccess::shared(job.groups.world().core), *most, options));
+      GRAPNEL_ASSIGN_OR_RETURN(auto created, job.lock_sets->create(job.groups.world().core.known(), *most, options));
       job.locks = std::move(created);
     }
     job.mutexes = std::move(counts);

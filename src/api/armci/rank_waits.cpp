@@ -2,14 +2,14 @@
 #include "api/armci/rank_waits.hpp"
 
 #include "api/armci/errors.hpp"
-#include "runtime/group_access.hpp"
+#include "launch/group.hpp"
 
 namespace grapnel::armci {
 
 Status run_barrier(const char* call, Job& job, const Group& group) {
   const progress::WaitScope scope(call);
   const MpiBetweenSleeps between(job);
-  return job.barriers->run(*GroupAccess::of(group));
+  return job.barriers->run(*group.known());
 }
 
 Status meet(const char* call, Job& job, const Group& group, Status& kept) {

@@ -16,8 +16,8 @@
 #include "api/armci/rank_waits.hpp"
 #include "api/armci/scopes.hpp"
 #include "grapnel/reduction.hpp"
+#include "launch/group.hpp"
 #include "mpi/status.hpp"
-#include "runtime/group_access.hpp"
 
 using grapnel::Status;
 using namespace grapnel::armci;
@@ -120,7 +120,7 @@ struct GlobalOperation {
 
 Status reduce(const char* call, Job& job, const Scope& ranks, const GlobalOperation& what) {
   if (what.count == 0 || ranks.core.size() == 0) return {};
-  const launch::Group& members = *GroupAccess::of(ranks.core);
+  const launch::Group& members = *ranks.core.known();
   return run_collective(call, job, [&](collective::Collectives& collectives) {
     if (what.receiver == Receiver::everywhere) {
       return collectives.allreduce(members, what.reduction, what.elements, what.elements, what.count);
@@ -236,7 +236,7 @@ Status select_in_scope(const char* call, Job& job, int scope, void* x, int n, co
   if (ranks.core.size() == 0) return {};
   return select(what, x, contribute, ranks.core.size(), [&](const void* mine, void* all) {
     return run_collective(call, job, [&](collective::Collectives& collectives) {
-      return collectives.allgather(*GroupAccess::of(ranks.core), mine, all, what.stride());
+      return collectives.allgather(*ranks.core.known(), mine, all, what.stride());
     });
   });
 }
