@@ -190,14 +190,21 @@ class Status(Case):
         self.assertIn("rank 1 was killed by signal 11", err)
 
     def test_a_job_at_work_is_not_disturbed(self):
-        job = self.start("-n", 4, "--nodes", 2, OPTIONS.probe, "work", 0.6)
+        asked, seconds = 0, 0.6
+        while asked < 3:  # beside other programs a request may take as long as a short job
+            self.assertLess(seconds, 20, f"only {asked} requests in a job of {seconds / 3} s")
+            asked = self.requests_of_a_job_at_work(seconds)
+            seconds *= 3
+
+    def requests_of_a_job_at_work(self, seconds):
+        job = self.start("-n", 4, "--nodes", 2, OPTIONS.probe, "work", seconds)
         self.read_processes(job)
         asked = 0
         while job.poll() is None and self.status(job.pid)[0] == 0:
             asked += 1
-        out, err = job.communicate(timeout=20)
+        out, err = job.communicate(timeout=20 + seconds)
         self.assertEqual((job.returncode, out), (0, "right\n"), err)
-        self.assertGreater(asked, 2)
+        return asked
 
 
 if __name__ == "__main__":
