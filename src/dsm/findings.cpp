@@ -211,7 +211,7 @@ Judgement judge_readers(const PageSharing& page, const Summary& summary, std::op
   const std::string written =
       writer ? fmt::format("node {}{} writes lines {}, ", *writer, page.home == writer ? ", its home," : "",
                            ranges(summary.all.at(*writer), kLineBytes))
-             : "no node wrote it since, ";
+             : "no node wrote it after the first fetch, ";
   return {many ? Pattern::read_by_many : Pattern::read_by_one, written + fetched, all_words(summary.all)};
 }
 

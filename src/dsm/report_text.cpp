@@ -132,8 +132,11 @@ std::string sentences_of(const Sharing& sharing, const std::vector<Finding>& fin
   if (findings.empty()) {
     return fmt::format("shared heap: no page was fetched from another node; the report is in {}\n", file);
   }
-  std::string text = fmt::format("shared heap: the {} most expensive pages; the whole report is in {}{}\n",
-                                 findings.size(), file, gaps.empty() ? "" : " (" + gaps + ")");
+  std::uint64_t fetches = 0, diffs = 0;
+  for (const auto& [number, page] : sharing.pages) fetches += page.fetches(), diffs += page.diffs();
+  std::string text =
+      fmt::format("shared heap: the {} most expensive pages of {} fetches and {} diffs; the whole report is in {}{}\n",
+                  findings.size(), fetches, diffs, file, gaps.empty() ? "" : " (" + gaps + ")");
   for (const Finding& one : findings) text += "  " + one.sentence + "\n";
   return text;
 }
