@@ -169,11 +169,12 @@ class Front {
     // Slurm has tasks: "task 2: Killed".
     const std::regex right(
         fmt::format(R"(\b(rank|task) {}\b.*(died|dead|killed|Killed|exited|lost))", *death.victim()));
+    constexpr std::string_view kOurs = "grapnel";  // a rank's or `grapnel run`'s, not a launcher's
     const std::regex other(R"(\brank (\d+) (on host \S+ )?(\(\S+\) )?died)");
     std::string named, misnamed;
     for (const std::string& line : death.other_lines()) {
       std::smatch match;
-      if (std::regex_search(line, right) && (named.empty() || line.starts_with("grapnel["))) named = line;
+      if (std::regex_search(line, right) && (named.empty() || line.starts_with(kOurs))) named = line;
       if (std::regex_search(line, match, other) && std::atoi(match[1].str().c_str()) != *death.victim())
         misnamed = line;
     }
@@ -181,7 +182,9 @@ class Front {
         fmt::format("rank {} was killed, and the job was over {:.1f} s later", *death.victim(), death.seconds_to_end());
     if (death.seconds_to_end() > kInTime_s) {
       row.found = took + fmt::format(": more than {:.0f} s", kInTime_s);
-    } else if (!misnamed.empty()) {
+    } else if (!misnamed.empty() && !named.starts_with(kOurs)) {
+      // Beside a line of ours that names the right one it is no mistake: a launcher ends the other ranks, too, and those
+      // that are left notice that.
       row.found = took + "; another rank was named: " + misnamed;
     } else if (named.empty()) {
       row.found = took + "; no line named it";
