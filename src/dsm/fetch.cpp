@@ -103,7 +103,7 @@ Status Heap::find_home(std::size_t page) {
     disbelieve(fmt::format("node {} does not answer where page {} is kept", keeper, page));
   }
   // A thread whose rank is in a barrier: where homes have moved at the directory, this node's step comes, too.
-  if (parts_.moves && homes->reply.era != now) return wait_for_step(now);
+  if (parts_.moves && homes->reply.era != now) return wait_for_step(now, keeper);
   const std::size_t block = page / kHomesPerReply * kHomesPerReply;
   for (std::size_t i = 0; i < kHomesPerReply && block + i < memory_.page_count(); ++i) {
     // A home that is known stays, whatever a later answer names.
@@ -141,10 +141,16 @@ Status Heap::fetch(std::size_t page) {
   words.give_back(core_.host);
   if (!here && !parts_.moves) disbelieve("a node answers that homes have moved, which is off");
   // A thread whose rank is in a barrier, as below.
-  return here ? fetched : wait_for_step(now);
+  return here ? fetched : wait_for_step(now, home - 1);
 }
 
-Status Heap::wait_for_step(std::uint32_t era) {
+// That `node` is behind the barrier which ends the era, and this node's step is the next.
+Status Heap::wait_for_step(std::uint32_t era, std::size_t node) {
+  if (!memory_.node().has_arrived(era, core_.launch.nodes().ranks_of[me_].size())) {
+    disbelieve(
+        fmt::format("node {} answers from behind barrier {} of the shared heap, where not all ranks of this node are",
+                    node, era + 1));
+  }
   return core_.waiting.on_word(
       memory_.node().step_done, [&](std::uint32_t done) { return static_cast<std::int32_t>(done - era) > 0; },
       progress::Waiting::kForever, progress::Waiting::kLongestSleep_ns,

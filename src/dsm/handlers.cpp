@@ -84,9 +84,8 @@ std::optional<int> Handlers::ahead(const Served& heap, std::uint32_t era) const 
   const std::uint32_t now = node.step_done.load(std::memory_order_acquire);
   const auto difference = static_cast<std::int32_t>(era - now);
   if (difference < 1) return difference == 0 ? 0 : -1;
-  const auto ranks = static_cast<std::uint32_t>(core_.launch.nodes().ranks_of[index(core_.launch.node())].size());
-  const std::uint32_t arrived = node.arrivals.load(std::memory_order_acquire) - now * ranks;
-  if (difference > 1 || static_cast<std::int32_t>(arrived - ranks) < 0) return std::nullopt;
+  const std::size_t ranks = core_.launch.nodes().ranks_of[index(core_.launch.node())].size();
+  if (difference > 1 || !node.has_arrived(now, ranks)) return std::nullopt;
   return 1;
 }
 

@@ -150,7 +150,7 @@ class Heap {
   struct Fetch;
   Status find_home(std::size_t page);
   Status fetch(std::size_t page);
-  Status wait_for_step(std::uint32_t era);
+  Status wait_for_step(std::uint32_t era, std::size_t node);
   std::vector<std::size_t> pages_to_fetch(std::size_t page);
   std::size_t window_of(std::size_t page) const;
   enum class FetchReason { miss, move };

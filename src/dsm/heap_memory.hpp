@@ -72,6 +72,12 @@ struct NodeWords {
   std::uint64_t diffed_seen;  ///< entries before it have been looked at
   std::uint32_t proposal_bytes;
   std::byte proposals[kMostMovesBytes];
+
+  /// Whether the node's ranks, so many, have all arrived at the barrier that ends `era`. Before, no node can be behind it.
+  bool has_arrived(std::uint32_t era, std::size_t ranks) const {
+    const std::uint32_t needed = (era + 1) * static_cast<std::uint32_t>(ranks);
+    return static_cast<std::int32_t>(arrivals.load(std::memory_order_acquire) - needed) >= 0;
+  }
 };
 
 /// An interval of this node and a run of pages that it names.

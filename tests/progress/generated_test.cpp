@@ -133,14 +133,6 @@ void visit_attacker(Party& p, std::uint64_t round) {
   if (const auto block = p.heap.allocate(5000); block.ok()) static_cast<void>(p.heap.free(*block));
 }
 
-// The turn of this rank's server, with which its handlers may be changed.
-void with_turn(Forger& forger, const std::function<void()>& act) {
-  for (;;) {
-    if (progress::Server::Driver driver(*forger.parts().server); driver.has_turn()) return act();
-    forger.pass(20 * base::kMicrosecond_ns);
-  }
-}
-
 // As the server of the attacker's node: a reply that has nothing to do with the request but its token and its counts.
 progress::Outcome answer_anything(Generator& generator, progress::Request& request) {
   static constexpr std::byte kPayload[64] = {};  // stays until it has left

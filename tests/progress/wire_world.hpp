@@ -55,6 +55,14 @@ inline std::size_t resident_bytes() {
 
 inline std::uint64_t key_of(const Group& group) { return (*Runtime::Implementation::sound(group, "test"))->key; }
 
+/// The turn of this rank's server, with which its handlers may be changed.
+inline void with_turn(Forger& forger, const std::function<void()>& act) {
+  for (;;) {
+    if (progress::Server::Driver driver(*forger.parts().server); driver.has_turn()) return act();
+    forger.pass(20 * base::kMicrosecond_ns);
+  }
+}
+
 inline std::uint64_t refused_at(Runtime& g) { return g.implementation().server->statistics().refused; }
 
 }  // namespace grapnel::test
