@@ -33,6 +33,7 @@ class GRAPNEL_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
  public:
   void lock() GRAPNEL_THREAD_ATTRIBUTE(acquire_capability()) { mutex_.lock(); }
   void unlock() GRAPNEL_THREAD_ATTRIBUTE(release_capability()) { mutex_.unlock(); }
+  bool try_lock() GRAPNEL_THREAD_ATTRIBUTE(try_acquire_capability(true)) { return mutex_.try_lock(); }
 
  private:
   std::mutex mutex_;
@@ -54,6 +55,8 @@ template <typename Kind>
 class GRAPNEL_THREAD_ATTRIBUTE(scoped_lockable) BasicLock {
  public:
   explicit BasicLock(Kind& mutex) GRAPNEL_THREAD_ATTRIBUTE(acquire_capability(mutex)) : mutex_(mutex) { mutex_.lock(); }
+  /// After a `try_lock` that has it.
+  BasicLock(Kind& mutex, std::adopt_lock_t) GRAPNEL_THREAD_ATTRIBUTE(requires_capability(mutex)) : mutex_(mutex) {}
   ~BasicLock() GRAPNEL_THREAD_ATTRIBUTE(release_capability()) { mutex_.unlock(); }
   BasicLock(const BasicLock&) = delete;
   BasicLock& operator=(const BasicLock&) = delete;

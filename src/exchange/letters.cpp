@@ -20,9 +20,6 @@ constexpr std::size_t kNodeBytes = 2 * base::kMiB;
 constexpr std::size_t kLeastInboxBytes = 16 * base::kKiB;
 constexpr std::size_t kMostInboxBytes = 128 * base::kKiB;
 
-/// Of a long message, every so many letters are acknowledged before the next ones go: far less than a window.
-constexpr std::size_t kLettersPerAnswer = 4;
-
 std::size_t inbox_bytes(std::size_t local) {
   return std::clamp(std::bit_floor(kNodeBytes / local), kLeastInboxBytes, kMostInboxBytes);
 }
@@ -55,7 +52,8 @@ Letters::Letters(launch::Launch& launch, progress::Waiting& waiting, progress::C
       place_(launch::places_in_nodes(launch.nodes())),
       inboxes_(carve_inboxes(launch, waiting.host())),
       mine_(inbox_of(launch.rank())),
-      kept_of_(static_cast<std::size_t>(launch.size())) {}
+      kept_of_(static_cast<std::size_t>(launch.size())),
+      unacknowledged_of_(launch.nodes().node_count()) {}
 
 void Letters::add_handlers(progress::HandlerTable& table) {
   table.add(kLetterHandler, {"letter", sizeof(LetterBody), sizeof(LetterBody), false,
@@ -81,10 +79,10 @@ Status Letters::send(Rank to, const Subject& subject, ByteView message) {
     return Status(Code::invalid_argument,
                   fmt::format("{} bytes are too many for an exchange; {} go at most", message.size(), kMostBytes));
   }
-  const bool local = launch_.nodes().node_of[index(to)] == launch_.node();
+  const bool local = is_local(to);
   Envelope envelope{subject.group, subject.sequence, static_cast<std::int32_t>(index(launch_.rank())), subject.step,
                     static_cast<std::uint32_t>(message.size())};
-  std::size_t letters = 0;
+  std::uint32_t letters = 0;
   do {  // an empty message is a letter, too
     const ByteView content = message.subspan(envelope.offset, std::min(message.size() - envelope.offset, kLetterBytes));
     envelope.bytes = static_cast<std::uint32_t>(content.size());
@@ -117,21 +115,11 @@ Status Letters::send_local(Rank to, const Envelope& envelope, ByteView content) 
 
 Status Letters::send_away(Rank to, const Envelope& envelope, ByteView content, bool acknowledged) {
   const NodeId node = launch_.nodes().node_of[index(to)];
-  const LetterBody body{static_cast<std::int32_t>(index(to)), 0, envelope};
-  progress::OutgoingRequest request;
-  request.handler = kLetterHandler;
-  request.body = base::bytes_of(body);
   // Read before the guard: it may lie in the shared heap, where a fault needs the client.
   std::array<std::byte, kLetterBytes> copy;
   std::copy(content.begin(), content.end(), copy.begin());
-  request.payload = ByteView(copy).first(content.size());
-  if (acknowledged) {
-    ++unacknowledged_;
-    request.on_reply = {[](void* count, const progress::Reply&) { --*static_cast<std::uint32_t*>(count); },
-                        &unacknowledged_};
-  }
   progress::Client::Guard guard(*client_);
-  if (const auto sent = client_->send(node, request); !sent) return sent.status();
+  GRAPNEL_TRY(hand_on(to, envelope, ByteView(copy).first(content.size()), acknowledged ? &unacknowledged_ : nullptr));
   messages_sent_.add(1);
   if (!acknowledged) return client_->drain(node);
   return client_->wait_until(
@@ -145,7 +133,26 @@ Status Letters::send_away(Rank to, const Envelope& envelope, ByteView content, b
       });
 }
 
+Status Letters::hand_on(Rank to, const Envelope& envelope, ByteView content, std::uint32_t* unacknowledged) {
+  const LetterBody body{static_cast<std::int32_t>(index(to)), 0, envelope};
+  progress::OutgoingRequest request;
+  request.handler = kLetterHandler;
+  request.body = base::bytes_of(body);
+  request.payload = content;
+  if (unacknowledged != nullptr) {
+    ++*unacknowledged;
+    request.on_reply = {[](void* count, const progress::Reply&) { --*static_cast<std::uint32_t*>(count); },
+                        unacknowledged};
+  }
+  return client_->send(launch_.nodes().node_of[index(to)], request).status();
+}
+
 void Letters::collect() {
+  const base::MutexLock lock(mutex_);
+  collect_locked();
+}
+
+void Letters::collect_locked() {
   while (auto letter = mine_.take()) {
     const Envelope& envelope = letter->envelope;
     const Name name{{envelope.group, envelope.sequence, envelope.step}, Rank{envelope.from}};
@@ -183,30 +190,23 @@ void Letters::add(Message& message, const Letter& letter) {
 
 // Only this rank's own server brings letters of other nodes here, so the thread that does its work need not look at
 // anything else.
-Status Letters::wait_for(Rank from, const std::function<bool()>& is_there) {
-  const auto about = [from] { return progress::WaitSubject{progress::WaitKind::message, "allgather", {index(from)}}; };
-  if (server_ != nullptr && launch_.nodes().node_of[index(from)] != launch_.node()) {
-    if (is_there()) return {};
+Status Letters::wait(bool from_away, const std::function<bool()>& ready, const progress::WaitSubject& subject) {
+  const auto about = [&subject] { return subject; };
+  if (server_ != nullptr && from_away) {
+    if (ready()) return {};
     progress::Server::Driver driver(*server_);
-    if (driver.has_turn()) return waiting_.on_worker(driver, is_there, progress::Waiting::kForever, about);
+    if (driver.has_turn()) return waiting_.on_worker(driver, ready, progress::Waiting::kForever, about);
   }
   return waiting_.on_word(
-      mine_.words().arrivals, [&](std::uint32_t&) { return is_there(); }, progress::Waiting::kForever,
+      mine_.words().arrivals, [&](std::uint32_t&) { return ready(); }, progress::Waiting::kForever,
       progress::Waiting::kLongestSleep_ns, about);
 }
 
 Result<Bytes> Letters::receive(Rank from, const Subject& subject) {
-  auto found = messages_.end();
-  const auto is_there = [&] {
-    collect();
-    found = messages_.find({subject, from});
-    return found != messages_.end() && found->second.complete();
-  };
-  GRAPNEL_TRY(wait_for(from, is_there));
-  Bytes content = std::move(found->second.content);
-  --kept_of_[index(from)];
-  messages_.erase(found);
-  return content;
+  std::optional<Bytes> message;
+  GRAPNEL_TRY(wait(!is_local(from), [&] { return (message = try_receive(from, subject)).has_value(); },
+                   {progress::WaitKind::message, "allgather", {index(from)}}));
+  return *std::move(message);
 }
 
 }  // namespace grapnel::exchange

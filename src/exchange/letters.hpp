@@ -9,17 +9,20 @@
 //
 // Memory: 2 MiB of a node's memory for all its inboxes, 16 to 128 KiB for each. Messages between nodes: one per 4 KiB,
 // and one answer per 16 KiB of a message.
-// Threads: `send` and `receive` by one thread of a rank at a time.
+// Without waiting: `try_send` and `try_receive`, for what goes on while the rank waits for something else.
+// Threads: `send` and `receive` by one thread of a rank at a time; beside them, any thread tries.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
 #include "base/count.hpp"
+#include "base/mutex.hpp"
 #include "exchange/inbox.hpp"
 #include "grapnel/status.hpp"
 #include "launch/launch.hpp"
@@ -39,6 +42,17 @@ struct Subject {
   bool operator<(const Subject& other) const {
     return std::tie(group, sequence, step) < std::tie(other.group, other.sequence, other.step);
   }
+};
+
+/// A message that leaves letter by letter, as there is room for them. It stays where it is until it has left.
+struct OutgoingMessage {
+  Rank to{};
+  Subject subject;
+  Bytes content;
+  std::uint32_t letters = 0;  ///< that were put into the inbox, or sent
+  std::size_t sent = 0;       ///< bytes in them
+
+  bool all_sent() const { return letters > 0 && sent == content.size(); }
 };
 
 /// Of node memory: the inboxes of a node.
@@ -64,10 +78,26 @@ class Letters {
   /// Waits for the message of that name. Errors: peer_dead.
   Result<Bytes> receive(Rank from, const Subject& subject);
 
-  /// Sent to other nodes so far.
+  /// Before the first `try_send` to that rank: connects its node. Errors: peer_dead.
+  Status prepare(Rank to);
+  /// Sends what goes without waiting: whether all of the message has left. Errors: peer_dead, system.
+  Result<bool> try_send(OutgoingMessage& message);
+  /// The message of that name, where it has come.
+  std::optional<Bytes> try_receive(Rank from, const Subject& subject);
+  /// What has come for any step of that exchange and was not received yet: `visit(from, content so far)`.
+  void visit_kept(std::uint64_t group, std::uint64_t sequence, const std::function<void(Rank, ByteView)>& visit);
+  /// Waits until `ready()`, which is called when letters have come, and now and then. `from_away`: a letter of another
+  /// node is awaited. Errors: peer_dead.
+  Status wait(bool from_away, const std::function<bool()>& ready, const progress::WaitSubject& subject);
+
+  bool is_local(Rank rank) const { return launch_.nodes().node_of[index(rank)] == launch_.node(); }
+  /// Sent to other nodes so far, by `send`.
   std::uint64_t messages() const { return messages_sent_.value(); }
 
  private:
+  /// Of a long message, every so many letters are acknowledged before the next ones go: far less than a window.
+  static constexpr std::uint32_t kLettersPerAnswer = 4;
+
   struct Name {
     Subject subject;
     Rank from{};
@@ -84,22 +114,30 @@ class Letters {
   progress::Outcome deliver(progress::Request& request);
   Status send_local(Rank to, const Envelope& envelope, ByteView content);
   Status send_away(Rank to, const Envelope& envelope, ByteView content, bool acknowledged);
-  Status wait_for(Rank from, const std::function<bool()>& is_there);
-  /// Empties my inbox into `messages_`.
+  /// Hands one letter to the client, which is guarded; a reply counts `unacknowledged` down again, where it is given.
+  Status hand_on(Rank to, const Envelope& envelope, ByteView content, std::uint32_t* unacknowledged);
+  Result<bool> try_send_away(OutgoingMessage& message, const Envelope& envelope, ByteView content);
+  Result<bool> has_left(NodeId node);
+  Envelope next_letter(const OutgoingMessage& message) const;
   void collect();
-  void add(Message& message, const Letter& letter);
+  /// Empties my inbox into `messages_`.
+  void collect_locked() GRAPNEL_REQUIRES(mutex_);
+  void add(Message& message, const Letter& letter) GRAPNEL_REQUIRES(mutex_);
 
   launch::Launch& launch_;
   progress::Waiting& waiting_;
   progress::Client* client_;
   progress::Server* server_;
-  std::vector<std::size_t> place_;  ///< by rank: which inbox of its node is its
-  std::vector<Inbox> inboxes_;      ///< of the node's ranks
-  Inbox& mine_;
-  std::map<Name, Message> messages_;    ///< that came before they were asked for, or in part
-  std::vector<std::uint32_t> kept_of_;  ///< messages, by sender
-  std::uint32_t unacknowledged_ = 0;    ///< a member, so that late answers find it
-  base::Count messages_sent_;           ///< to other nodes
+  std::vector<std::size_t> place_;                                 ///< by rank: which inbox of its node is its
+  std::vector<Inbox> inboxes_;                                     ///< of the node's ranks
+  base::Mutex mutex_;                                              ///< no wait is inside
+  Inbox& mine_;                                                    ///< taken from with the mutex
+  std::map<Name, Message> messages_ GRAPNEL_GUARDED_BY(mutex_);    ///< that came before they were asked for, or in part
+  std::vector<std::uint32_t> kept_of_ GRAPNEL_GUARDED_BY(mutex_);  ///< messages, by sender
+  // Members, so that late answers find them; the client's guard is theirs.
+  std::uint32_t unacknowledged_ = 0;              ///< of `send`
+  std::vector<std::uint32_t> unacknowledged_of_;  ///< of `try_send`, by node
+  base::Count messages_sent_;                     ///< of `send`, to other nodes
 };
 
 }  // namespace grapnel::exchange

@@ -49,10 +49,23 @@ Client::Guard::Guard(Client& client) : client_(client) {
 }
 
 void Client::let_others_in() {
+  if (waiting_.has_background()) [[unlikely]]
+    return let_background_in();
   if (others_.load(std::memory_order_relaxed) == 0) return;
   mutex_.unlock();
   waiting_.host().yield();
   mutex_.lock();
+}
+
+// As a thread that lets others in, this one does the background's work without the client.
+void Client::let_background_in() {
+  mutex_.unlock();
+  static_cast<void>(waiting_.advance_background());
+  if (mutex_.try_lock()) return;
+  others_.fetch_add(1);
+  worker_->wake();
+  mutex_.lock();
+  others_.fetch_sub(1);
 }
 
 Result<transport::EndpointId> Client::endpoint(NodeId node) {

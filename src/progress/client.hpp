@@ -85,12 +85,35 @@ class Client final : public transport::MessageSink {
     Client& client_;
   };
 
+  /// The same for a caller that must not wait: where another thread has the client, this one has not got it.
+  class TryGuard {
+   public:
+    explicit TryGuard(Client& client) : client_(client), has_(client.mutex_.try_lock()) {}
+    ~TryGuard() {
+      if (has_) client_.mutex_.unlock();
+    }
+    TryGuard(const TryGuard&) = delete;
+    TryGuard& operator=(const TryGuard&) = delete;
+    explicit operator bool() const { return has_; }
+
+   private:
+    Client& client_;
+    const bool has_;
+  };
+
   /// From now on a connection that its server has not accepted after this time ends the job; 0: never.
   void limit_connecting(std::uint64_t limit_ns) { connect_limit_ns_ = limit_ns; }
 
   /// Sends a request, after waiting until the node's window has room for it; the first one to a node waits for the
   /// connection. Errors: peer_dead, system.
   Result<transport::Sent> send(NodeId node, const OutgoingRequest& request);
+
+  /// Whether `send` of a request with such a payload, and without data in the answer, would not wait: the connection is
+  /// there, and the window has room.
+  bool sends_at_once(NodeId node, std::size_t payload_bytes) const {
+    const Peer& peer = peers_[index(node)];
+    return peer.connected && peer.charged + charge_of(payload_bytes) - peer.released <= peer.server.window_bytes;
+  }
 
   /// The longest payload of a request that is `whole`.
   std::size_t most_whole_bytes(NodeId node) const {
@@ -207,6 +230,7 @@ class Client final : public transport::MessageSink {
   };
   // A worker as the wait policy sees it: before each step, other threads that want the client get it.
   struct Yielding {
+    using AdvancesBackground = void;  ///< between the other threads: it may need the client itself
     Client& client;
     bool progress() const {
       client.let_others_in();
@@ -220,6 +244,7 @@ class Client final : public transport::MessageSink {
 
   Client(launch::Launch& launch, Waiting& waiting, std::vector<ServerDescription> servers);
   void let_others_in();
+  void let_background_in();
   Status connect(NodeId node);
   static std::uint64_t look_at(const std::uint64_t& word);
   Status start_flush(Peer& peer);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "progress/waiting.hpp"
 
+#include <utility>
+
 namespace grapnel::progress {
 namespace {
 
@@ -47,6 +49,17 @@ Waiting::Waiting(os::Host& host, launch::Launch& launch, std::uint64_t spin_ns)
       spinners_(launch.node_memory().carve<os::Word>(1).front()),
       cpu_share_(cpu_share_of_node(host, launch)),
       patience_(spin_ns, 8 * spin_ns) {}
+
+bool Waiting::advance_background() {
+  Background* const work = background_.load(std::memory_order_acquire);  // pairs with `set_background`
+  return work != nullptr && work->advance();
+}
+
+std::uint64_t Waiting::next_piece_ns(const BetweenSleeps* between, std::uint64_t& background_ns) const {
+  const std::uint64_t piece_ns = between != nullptr ? between->piece_ns() : kLongestSleep_ns;
+  if (!has_background()) return piece_ns;
+  return std::min(piece_ns, std::exchange(background_ns, std::min(2 * background_ns, kLongestPiece_ns)));
+}
 
 Waiting::Spin::Spin(Waiting& waiting, CoreSharing& neighbour, const SpinBudget& patience, std::uint64_t until_ns)
     : waiting_(waiting),

@@ -20,11 +20,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/units.hpp"
 #include "grapnel/status.hpp"
 #include "launch/launch.hpp"
 #include "os/host.hpp"
+#include "progress/background.hpp"
 #include "progress/between_sleeps.hpp"
 #include "progress/internal/spin_budget.hpp"
 #include "progress/wait_record.hpp"
@@ -50,8 +52,13 @@ class Waiting {
   /// when `until_ns` has passed.
   template <typename Worker, typename Ready, typename Describe = NoSubject>
   Status on_worker(Worker&& worker, Ready ready, std::uint64_t until_ns = kForever, Describe describe = {}) {
-    return wait([&] { return ready(); }, [&] { return worker.progress(); },
-                [&](std::uint64_t timeout_ns) { worker.sleep(timeout_ns); }, until_ns, describe);
+    const auto progress = [&] {
+      if constexpr (requires { typename std::remove_cvref_t<Worker>::AdvancesBackground; }) return worker.progress();
+      const bool moved = worker.progress();
+      return advance_background() || moved;
+    };
+    return wait([&] { return ready(); }, progress, [&](std::uint64_t timeout_ns) { worker.sleep(timeout_ns); },
+                until_ns, describe);
   }
 
   /// Returns when `ready(value)` holds for the value of `word`; `ready` may store to the word, and then shows it by
@@ -66,7 +73,7 @@ class Waiting {
       seen = word.load(std::memory_order_acquire);
       return ready(seen);
     };
-    return wait([&] { return glance(look); }, [] { return false; },
+    return wait([&] { return glance(look); }, BackgroundAlone{},
                 [&](std::uint64_t timeout_ns) { host_.wait(word, seen, std::min(timeout_ns, nap_ns)); }, until_ns,
                 describe);
   }
@@ -105,7 +112,7 @@ class Waiting {
     const auto sleep = [&](std::uint64_t timeout_ns) {
       if (mark(seen)) host_.wait(word, seen, timeout_ns);
     };
-    return wait([&] { return glance(look); }, [] { return false; }, sleep, until_ns, describe);
+    return wait([&] { return glance(look); }, BackgroundAlone{}, sleep, until_ns, describe);
   }
 
   /// What a thread's yields brought: the other thread on its core. Where that is the awaited one, the two hand
@@ -176,19 +183,32 @@ class Waiting {
   /// What this rank's threads wait for. Any thread.
   const WaitRecords& records() const { return records_; }
 
+  /// What this rank's waits advance from now on; null: nothing. It outlives the waits that see it.
+  void set_background(Background* work) { background_.store(work, std::memory_order_release); }
+  bool has_background() const { return background_.load(std::memory_order_relaxed) != nullptr; }
+  /// Background::advance, where there is such work. Not inline, as the other parts of a wait that goes on: registers
+  /// that they take are saved also where the first look is the whole wait.
+  bool advance_background();
+
   Status health() { return launch_.health(); }
   static constexpr std::uint64_t kLongestSleep_ns = 250 * base::kMillisecond_ns;
 
  private:
   static constexpr int kLooks = 10;
   static constexpr int kFirstGlances = 3;
+  static constexpr std::uint64_t kFirstPiece_ns = 100 * base::kMicrosecond_ns;  ///< sleeps beside background work …
+  static constexpr std::uint64_t kLongestPiece_ns = base::kMillisecond_ns;      ///< … twice as long each time
   static constexpr int kMovesWithoutClock = 16;  ///< a worker that never rests must not hide the end of a wait
+
+  /// The progress of a wait for a word: none but that of the background work.
+  struct BackgroundAlone {};
 
   template <typename Ready, typename Progress, typename Sleep, typename Describe>
   Status wait(Ready ready, Progress progress, Sleep sleep, std::uint64_t until_ns, const Describe& describe) {
     if (ready() || spin_until(ready, progress, until_ns)) return {};
     WaitRecords::Entry record(records_);
     std::uint64_t since_ns = 0;  // of the first sleep
+    std::uint64_t background_ns = kFirstPiece_ns;
     do {
       GRAPNEL_TRY(launch_.health());
       const std::uint64_t from_ns = host_.now_ns();
@@ -197,16 +217,21 @@ class Waiting {
       if (since_ns == 0) since_ns = from_ns;
       record.write(describe(), since_ns);
       BetweenSleeps* const between = BetweenSleeps::of_this_thread();
-      const std::uint64_t piece_ns = between != nullptr ? between->piece_ns() : kLongestSleep_ns;
+      const std::uint64_t piece_ns = next_piece_ns(between, background_ns);
       sleep(std::min(piece_ns, until_ns - from_ns));
       const std::uint64_t to_ns = host_.now_ns();
       looked_ns_.store(to_ns, std::memory_order_relaxed);
       // A piece that has passed is no time that something took.
-      if (to_ns < until_ns && (between == nullptr || to_ns - from_ns < piece_ns)) patience_.slept(to_ns - from_ns);
+      if (to_ns < until_ns && (piece_ns == kLongestSleep_ns || to_ns - from_ns < piece_ns))
+        patience_.slept(to_ns - from_ns);
       if (between != nullptr) between->run();
     } while (!ready() && !spin_until(ready, progress, until_ns));
     return {};
   }
+
+  /// How long the next sleep is at most: kLongestSleep_ns, or a piece, where something goes on between sleeps.
+  /// `background_ns` is the next piece beside background work.
+  std::uint64_t next_piece_ns(const BetweenSleeps* between, std::uint64_t& background_ns) const;
 
   /// One spin; false when it is time to sleep.
   template <typename Ready, typename Progress>
@@ -217,9 +242,13 @@ class Waiting {
     if (neighbour_.answers()) spin.step();  // nothing can be there before it has run
     do {
       bool moved = false;
-      for (int moves = 0; moves < kMovesWithoutClock && progress(); ++moves) {
-        if (ready()) return true;
-        moved = true;
+      if constexpr (std::is_same_v<Progress, BackgroundAlone>) {
+        moved = advance_background();
+      } else {
+        for (int moves = 0; moves < kMovesWithoutClock && progress(); ++moves) {
+          if (ready()) return true;
+          moved = true;
+        }
       }
       if (ready()) return true;
       if (moved) spin.restart();
@@ -232,6 +261,7 @@ class Waiting {
   os::Word& spinners_;
   std::uint32_t cpu_share_;
   std::atomic<std::uint64_t> looked_ns_{0};  ///< relaxed: for statistics
+  std::atomic<Background*> background_{nullptr};
   WaitRecords records_;
   CoreSharing neighbour_;  ///< of the callers; a server has its own, and
   SpinBudget patience_;    ///< its own
