@@ -42,6 +42,7 @@
 #include "grapnel/lock.hpp"
 #include "grapnel/lock_set.hpp"
 #include "grapnel/operation_count.hpp"
+#include "grapnel/pending_collective.hpp"
 #include "grapnel/reduction.hpp"
 #include "grapnel/shape.hpp"
 #include "grapnel/shared_heap.hpp"
@@ -275,6 +276,30 @@ class GRAPNEL_API Runtime {
   Status alltoall(const Group& group, const void* source, void* destination, std::size_t bytes);
   Status alltoall(const Group& group, const void* source, std::span<const std::size_t> send_bytes, void* destination,
                   std::span<const std::size_t> receive_bytes);
+
+  // --- collectives in two steps: start, compute, then wait (grapnel/pending_collective.hpp). Any number may be under
+  // way, of one group or of several; all members of a group start its calls, blocking ones included, in the same order,
+  // and wait for them in any. `source` is copied and may be reused on return; the result is written to `data` or
+  // `destination` by the handle's `test` or `wait`. Results have the bits of the blocking calls. Errors: as there ---
+  Result<PendingCollective> start_broadcast(void* data, std::size_t bytes, Rank root);
+  Result<PendingCollective> start_broadcast(const Group& group, void* data, std::size_t bytes, Rank root);
+  Result<PendingCollective> start_reduce(const Reduction& reduction, const void* source, void* destination,
+                                         std::size_t count, Rank root);
+  Result<PendingCollective> start_reduce(const Group& group, const Reduction& reduction, const void* source,
+                                         void* destination, std::size_t count, Rank root);
+  Result<PendingCollective> start_allreduce(const Reduction& reduction, const void* source, void* destination,
+                                            std::size_t count);
+  Result<PendingCollective> start_allreduce(const Group& group, const Reduction& reduction, const void* source,
+                                            void* destination, std::size_t count);
+  Result<PendingCollective> start_allgather(const void* source, void* destination, std::size_t bytes);
+  Result<PendingCollective> start_allgather(const Group& group, const void* source, void* destination,
+                                            std::size_t bytes);
+  Result<PendingCollective> start_alltoall(const void* source, void* destination, std::size_t bytes);
+  Result<PendingCollective> start_alltoall(const Group& group, const void* source, void* destination,
+                                           std::size_t bytes);
+  Result<PendingCollective> start_alltoall(const Group& group, const void* source,
+                                           std::span<const std::size_t> send_bytes, void* destination,
+                                           std::span<const std::size_t> receive_bytes);
 
   // --- signals: the target sees them when the data is there ---
   /// A put, after which the 32-bit word at `remote_flag` (aligned, of the same target) is set to `value`: a rank that

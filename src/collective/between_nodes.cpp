@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collective/between_nodes.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -16,8 +14,6 @@ namespace {
 
 /// A broadcast's piece: while a node passes one on, the next one comes.
 constexpr std::size_t kPieceBytes = 64 * base::kKiB;
-/// The sequences of GroupExchange have the same groups, and count from 0.
-constexpr std::uint64_t kOurSequences = std::uint64_t{1} << 63;
 
 /// The blocks of `count` nodes from `first` on, around the group, one after the other.
 Bytes packed(const std::vector<ByteSpan>& blocks, std::size_t first, std::size_t count) {
@@ -45,23 +41,17 @@ void unpack(ByteView from, std::vector<ByteSpan>& blocks, std::size_t first, std
 Status BetweenNodes::send(const Speakers& all, Rank to, std::uint32_t step, ByteView content) {
   base::Encoder letter;
   letter.put(all.call).put_bytes(content);
-  return letters_.send(to, {all.group, all.sequence | kOurSequences, step}, letter.view());
+  return letters_.send(to, {all.group, all.sequence | kCollectiveSequences, step}, letter.view());
 }
 
 Status BetweenNodes::receive(const Speakers& all, Rank from, std::uint32_t step, ByteSpan content) {
-  GRAPNEL_ASSIGN_OR_RETURN(const auto letter, letters_.receive(from, {all.group, all.sequence | kOurSequences, step}));
+  GRAPNEL_ASSIGN_OR_RETURN(const auto letter,
+                           letters_.receive(from, {all.group, all.sequence | kCollectiveSequences, step}));
   base::Decoder in(letter);
   const auto theirs = in.get<Call>();
-  if (!theirs || *theirs != all.call) {
-    launch_.abort(
-        1, fmt::format("collective calls of one group differ: rank {} called {}, rank {} {}", index(launch_.rank()),
-                       to_string(all.call), index(from), theirs ? to_string(*theirs) : "something else"));
-  }
+  if (!theirs || *theirs != all.call) abort_of_calls(launch_, all.call, from, theirs);
   if (in.rest().size() != content.size()) {
-    launch_.abort(
-        1, fmt::format("collective calls of one group differ: in its {} rank {} sent {} bytes where rank {} "
-                       "wants {}",
-                       name_of(all.call.kind), index(from), in.rest().size(), index(launch_.rank()), content.size()));
+    abort_of_lengths(launch_, all.call, from, in.rest().size(), content.size());
   }
   std::copy_n(in.rest().begin(), content.size(), content.begin());
   return {};

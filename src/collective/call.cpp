@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 namespace grapnel::collective {
 
 const char* name_of(CallKind kind) {
@@ -25,7 +27,22 @@ std::string to_string(const Call& call) {
   if (reduces) text += fmt::format(" (reduction {:08x})", call.reduction);
   if (call.kind == CallKind::broadcast) text += fmt::format(" from rank {}", call.root);
   if (call.kind == CallKind::reduce) text += fmt::format(" to rank {}", call.root);
-  return text;
+  return call.started != 0 ? "started " + text : text;
+}
+
+void abort_of_calls(launch::Launch& launch, const Call& mine, Rank from, const std::optional<Call>& theirs) {
+  launch.abort(1,
+               fmt::format("collective calls of one group differ: rank {} called {}, rank {} {}", index(launch.rank()),
+                           to_string(mine), index(from), theirs ? to_string(*theirs) : "something else"));
+  std::abort();  // not reached; the compiler does not see that through a virtual call
+}
+
+void abort_of_lengths(launch::Launch& launch, const Call& mine, Rank from, std::size_t sent_bytes,
+                      std::size_t wanted_bytes) {
+  launch.abort(1, fmt::format("collective calls of one group differ: in its {} rank {} sent {} bytes where rank {} "
+                              "wants {}",
+                              name_of(mine.kind), index(from), sent_bytes, index(launch.rank()), wanted_bytes));
+  std::abort();
 }
 
 std::uint32_t number_of(const Reduction& reduction) {

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <type_traits>
 
 #include "grapnel/reduction.hpp"
 #include "grapnel/types.hpp"
+#include "launch/launch.hpp"
 
 namespace grapnel::collective {
 
@@ -20,7 +22,7 @@ struct Call {
   std::uint32_t reduction = 0;  ///< a number made of its name and element; 0: none
   std::uint64_t amount = 0;     ///< elements, or bytes
   std::int32_t root = -1;       ///< rank; -1: none
-  std::uint32_t unused = 0;
+  std::uint32_t started = 0;    ///< 1: in two steps
 
   bool operator==(const Call&) const = default;
 };
@@ -30,6 +32,15 @@ const char* name_of(CallKind kind);
 
 /// "broadcast of 8 bytes from rank 3".
 std::string to_string(const Call& call);
+
+/// Sequences of letters: GroupExchange has the same groups, and counts from 0.
+inline constexpr std::uint64_t kCollectiveSequences = std::uint64_t{1} << 63;
+
+/// Ends the job: rank `from` made another call (nothing: what it sent names none), or one of another length.
+[[noreturn]] void abort_of_calls(launch::Launch& launch, const Call& mine, Rank from,
+                                 const std::optional<Call>& theirs);
+[[noreturn]] void abort_of_lengths(launch::Launch& launch, const Call& mine, Rank from, std::size_t sent_bytes,
+                                   std::size_t wanted_bytes);
 
 /// FNV-1a of name and element size; never 0.
 std::uint32_t number_of(const Reduction& reduction);

@@ -1,65 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collective/collectives.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 
+#include "collective/arguments.hpp"
 #include "collective/settings.hpp"
 
 namespace grapnel::collective {
-namespace {
-
-/// Calls of a group with a root, one after the other, until its nodes meet.
-constexpr std::uint32_t kMostInOneDirection = 64;
-
-Status check_buffer(const void* buffer, std::size_t bytes, const char* name) {
-  if (bytes == 0 || buffer != nullptr) return {};
-  return Status(Code::invalid_argument, fmt::format("{} is null, and is to hold {} bytes", name, bytes));
-}
-
-Result<std::size_t> check_root(const launch::Group& group, Rank root) {
-  const std::size_t place = group.index_of(root);
-  if (place < group.size()) return place;
-  return Status(Code::invalid_argument,
-                fmt::format("root {} is no member of the group of {} ranks", static_cast<int>(root), group.size()));
-}
-
-Status check_reduction(const Reduction& reduction, std::size_t count) {
-  if (reduction.join == nullptr || reduction.element_bytes == 0 || reduction.element_bytes > kPostBytes) {
-    return Status(
-        Code::invalid_argument,
-        fmt::format("a reduction needs a function and elements of 1 to {} bytes; this one has {} and {} bytes",
-                    kPostBytes, reduction.join == nullptr ? "none" : "one", reduction.element_bytes));
-  }
-  if (count <= SIZE_MAX / reduction.element_bytes) return {};
-  return Status(Code::invalid_argument,
-                fmt::format("{} elements of {} bytes are more than memory can hold", count, reduction.element_bytes));
-}
-
-Call reducing(CallKind kind, const Reduction& reduction, std::size_t count, int root) {
-  return {kind, number_of(reduction), count, root};
-}
-
-}  // namespace
 
 Collectives::Collectives(core::Core& core)
     : launch_(core.launch),
       letters_(core.letters),
       words_(core.launch, core.waiting),
       node_(words_, core.config.get<Settings>().flat_bytes),
-      between_(core.launch, core.letters, core.config.get<Settings>().gather_bytes),
-      world_key_(core.world.key) {}
+      gather_bytes_(core.config.get<Settings>().gather_bytes),
+      between_(core.launch, core.letters, gather_bytes_),
+      world_key_(core.world.key),
+      started_(core) {}
 
 // ---- groups ----
 
 void Collectives::fill(const launch::Group& group, Membership& mine) const {
+  if (!mine.ranks.empty()) return;
   const std::vector<NodeId>& node_of = launch_.nodes().node_of;
-  mine.members_of.clear();
-  mine.node_of.clear();
-  mine.on_node.local.clear();
+  mine.ranks = group.members;
   std::map<NodeId, std::size_t> known;
   for (std::size_t place = 0; place < group.size(); ++place) {
     const NodeId node = node_of[index(group.members[place])];
@@ -71,7 +37,6 @@ void Collectives::fill(const launch::Group& group, Membership& mine) const {
     if (node == launch_.node()) mine.on_node.local.push_back(group.members[place]);
   }
   mine.my_node = mine.node_of[group.my_index];
-  mine.by_node.clear();
   for (const auto& members : mine.members_of) mine.by_node.insert(mine.by_node.end(), members.begin(), members.end());
 }
 
@@ -112,18 +77,12 @@ Result<Collectives::Turn> Collectives::begin(const launch::Group& group, const C
 
 // A root that only sends must not send without end: its letters are kept where they are not yet wanted.
 Status Collectives::end(Turn& turn) {
-  std::uint32_t& in_one_direction = turn.mine->in_one_direction;
-  in_one_direction = turn.call().root < 0 ? 0 : in_one_direction + 1;
-  if (in_one_direction == kMostInOneDirection) {
-    in_one_direction = 0;
+  if (turn.mine->meets_after(turn.call())) {
     std::vector<ByteSpan> nothing(turn.all.size());
     if (turn.mine->several_nodes() && turn.speaks()) GRAPNEL_TRY(between_.allgather(turn.all, nothing));
   }
-  Counts& counts = counts_[static_cast<std::size_t>(turn.call().kind)];
-  const bool wire = turn.mine->several_nodes();
-  (wire ? counts.wire : counts.shared).add(1);
-  (wire ? counts.wire_bytes : counts.shared_bytes).add(turn.bytes);
-  if (wire) counts.messages.add(letters_.messages() - turn.letters);
+  count(*turn.mine, turn.call().kind, turn.bytes);
+  if (turn.mine->several_nodes()) counts_of(turn.call().kind).messages.add(letters_.messages() - turn.letters);
   return {};
 }
 
@@ -229,22 +188,12 @@ Status Collectives::gather_nodes(Turn& turn, const void* source, std::byte* dest
 
 Status Collectives::alltoall(const launch::Group& group, const void* source, std::span<const std::size_t> send_bytes,
                              void* destination, std::span<const std::size_t> receive_bytes) {
+  GRAPNEL_TRY(check_pieces(group, source, send_bytes, destination, receive_bytes));
   const std::size_t size = group.size(), me = group.my_index;
-  if (send_bytes.size() != size || receive_bytes.size() != size) {
-    return Status(Code::invalid_argument, fmt::format("lengths for {} and {} members were given; the group has {}",
-                                                      send_bytes.size(), receive_bytes.size(), size));
-  }
-  if (send_bytes[me] != receive_bytes[me]) {
-    return Status(Code::invalid_argument,
-                  fmt::format("this rank sends itself {} bytes and expects {}", send_bytes[me], receive_bytes[me]));
-  }
   std::vector<std::size_t> from(size), to(size);
   std::exclusive_scan(send_bytes.begin(), send_bytes.end(), from.begin(), std::size_t{0});
   std::exclusive_scan(receive_bytes.begin(), receive_bytes.end(), to.begin(), std::size_t{0});
-  const std::size_t sent = from.back() + send_bytes.back();
-  GRAPNEL_TRY(check_buffer(source, sent, "source"));
-  GRAPNEL_TRY(check_buffer(destination, to.back() + receive_bytes.back(), "destination"));
-  GRAPNEL_ASSIGN_OR_RETURN(Turn turn, begin(group, {CallKind::alltoall}, sent));
+  GRAPNEL_ASSIGN_OR_RETURN(Turn turn, begin(group, {CallKind::alltoall}, from.back() + send_bytes.back()));
   const auto* const outgoing = static_cast<const std::byte*>(source);
   auto* const incoming = static_cast<std::byte*>(destination);
   std::copy_n(outgoing + from[me], send_bytes[me], incoming + to[me]);

@@ -23,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -30,8 +31,10 @@
 #include "base/count.hpp"
 #include "collective/between_nodes.hpp"
 #include "collective/call.hpp"
+#include "collective/group_nodes.hpp"
 #include "collective/node_part.hpp"
 #include "collective/node_words.hpp"
+#include "collective/started_calls.hpp"
 #include "core/core.hpp"
 #include "grapnel/reduction.hpp"
 #include "grapnel/status.hpp"
@@ -66,24 +69,43 @@ class Collectives final : public core::Service {
   Status alltoall(const launch::Group& group, const void* source, std::span<const std::size_t> send_bytes,
                   void* destination, std::span<const std::size_t> receive_bytes);
 
+  // The same in two steps; `source` may be reused on return, the result is written by the call's `test` or `wait`.
+  // Errors: as above.
+  using Started = Result<std::shared_ptr<StartedCall>>;
+  Started start_broadcast(const launch::Group& group, void* data, std::size_t bytes, Rank root);
+  Started start_reduce(const launch::Group& group, const Reduction& reduction, const void* source, void* destination,
+                       std::size_t count, Rank root);
+  Started start_allreduce(const launch::Group& group, const Reduction& reduction, const void* source, void* destination,
+                          std::size_t count);
+  Started start_allgather(const launch::Group& group, const void* source, void* destination, std::size_t bytes);
+  Started start_alltoall(const launch::Group& group, const void* source, std::span<const std::size_t> send_bytes,
+                         void* destination, std::span<const std::size_t> receive_bytes);
+
   /// The group will have no more collectives, until its members call one again. Waits until the others on the node have
   /// read what this rank gave them. Errors: peer_dead.
   Status release(const launch::Group& group);
 
+  Status complete() override { return started_.complete(); }
+  void before_client_ends() override { started_.stop(); }
   void append_counts(std::vector<OperationCount>& rows) const override;
 
  private:
-  struct Membership {
-    NodeMembership on_node;
-    std::vector<std::vector<std::size_t>> members_of;  ///< by the group's nodes: places in the group, ascending
-    std::size_t my_node = 0;                           ///< which of those nodes
-    std::vector<std::size_t> node_of;                  ///< by place in the group: which of them
-    std::vector<std::size_t> by_node;                  ///< places in the group, in the order of nodes
-    std::uint64_t calls = 0;                           ///< so far; outlives a release
-    std::uint32_t in_one_direction = 0;                ///< calls with a root, since one in which all waited for all
+  struct Membership : GroupNodes {
+    /// Calls of a group with a root, one after the other, until its members meet.
+    static constexpr std::uint32_t kMostInOneDirection = 64;
 
-    bool several_nodes() const { return members_of.size() > 1; }
-    const std::vector<std::size_t>& neighbours() const { return members_of[my_node]; }
+    std::vector<Rank> ranks;  ///< by place
+    NodeMembership on_node;
+    std::uint64_t calls = 0;             ///< so far; outlives a release
+    std::uint32_t in_one_direction = 0;  ///< calls with a root, since one in which all waited for all
+
+    /// Asked once for each call, in their order.
+    bool meets_after(const Call& call) {
+      in_one_direction = call.root < 0 ? 0 : in_one_direction + 1;
+      if (in_one_direction < kMostInOneDirection) return false;
+      in_one_direction = 0;
+      return true;
+    }
   };
   struct Counts {
     base::Count shared, shared_bytes, wire, wire_bytes, messages;
@@ -110,16 +132,24 @@ class Collectives final : public core::Service {
   Status join(Turn& turn, const Reduction& reduction, const void* source, void* destination, std::size_t count,
               std::optional<std::size_t> root);
   Status gather_nodes(Turn& turn, const void* source, std::byte* destination, std::size_t bytes);
+  /// Of a call that is started, how the group lies on the nodes.
+  Membership& members_of(const launch::Group& group);
+  /// `bytes` of this rank's, for the statistics. `start` has what the caller gave, and the schedule.
+  Started start(const launch::Group& group, Membership& mine, const Call& call, std::size_t bytes, CallStart start);
+  Counts& counts_of(CallKind kind) { return counts_[static_cast<std::size_t>(kind)]; }
+  void count(const Membership& mine, CallKind kind, std::size_t bytes);
 
   launch::Launch& launch_;
   exchange::Letters& letters_;
   NodeWords words_;
   NodePart node_;
+  const std::uint64_t gather_bytes_;
   BetweenNodes between_;
   std::map<std::uint64_t, Membership> memberships_;  ///< by the group's key
   Membership* world_ = nullptr;                      ///< once it has been used
   const std::uint64_t world_key_;
   Counts counts_[6];  ///< by CallKind
+  StartedCalls started_;
 };
 
 }  // namespace grapnel::collective

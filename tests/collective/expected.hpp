@@ -60,4 +60,16 @@ Group group_where(const Runtime& g, IsMember is_member) {
   return is_member(g.rank()) ? *g.make_group(ranks) : Group();
 }
 
+/// In the same order in all ranks: all, each alone, every other one twice, all but the first, the upper half, the ends.
+inline std::vector<Group> groups_of(const Runtime& g) {
+  const auto size = static_cast<std::size_t>(g.size());
+  return {g.world(),
+          group_where(g, [&](Rank rank) { return rank == g.rank(); }),
+          group_where(g, [](Rank rank) { return index(rank) % 2 == 0; }),
+          group_where(g, [](Rank rank) { return index(rank) % 2 == 1; }),
+          group_where(g, [](Rank rank) { return index(rank) > 0; }),
+          group_where(g, [&](Rank rank) { return 2 * index(rank) >= size; }),
+          group_where(g, [&](Rank rank) { return index(rank) == 0 || index(rank) + 1 == size; })};
+}
+
 }  // namespace grapnel::test

@@ -9,18 +9,6 @@
 namespace grapnel::test {
 namespace {
 
-// In the same order in all ranks: all, each alone, every other one twice, all but the first, the upper half, the ends.
-std::vector<Group> groups_of(const Runtime& g) {
-  const auto size = static_cast<std::size_t>(g.size());
-  return {g.world(),
-          group_where(g, [&](Rank rank) { return rank == g.rank(); }),
-          group_where(g, [](Rank rank) { return index(rank) % 2 == 0; }),
-          group_where(g, [](Rank rank) { return index(rank) % 2 == 1; }),
-          group_where(g, [](Rank rank) { return index(rank) > 0; }),
-          group_where(g, [&](Rank rank) { return 2 * index(rank) >= size; }),
-          group_where(g, [&](Rank rank) { return index(rank) == 0 || index(rank) + 1 == size; })};
-}
-
 void allreduce_and_compare(Runtime& g, const Group& group, std::uint64_t round, std::size_t count) {
   const Reduction sum = reduction(Operation::sum, NumberType::float64).value();
   std::vector<Bytes> all;
