@@ -10,12 +10,15 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "api/armci/define.hpp"
 #include "api/armci/errors.hpp"
 #include "api/armci/rank_waits.hpp"
+#include "base/log.hpp"
 #include "mpi/join.hpp"
+#include "mpi/spinning.hpp"
 #include "mpi/status.hpp"
 #include "rma/service.hpp"
 #include "runtime/assembly.hpp"
@@ -84,6 +87,14 @@ void watch_mpi() {
   MPI_Comm_set_attr(MPI_COMM_SELF, keyval, nullptr);
 }
 
+/// Once per job, of rank 0's machine: the others have the same trouble, as a rule.
+void warn_of_spinning(const core::Core& core) {
+  if (index(core.launch.rank()) != 0) return;
+  const std::size_t ranks = core.launch.nodes().ranks_on_machine_of(core.launch.node());
+  const std::string warning = mpi::warning_of_spinning(ranks, core.host.processors());
+  if (!warning.empty()) base::log_warn("{}", warning);
+}
+
 Result<std::unique_ptr<Job>> build_job(MPI_Comm comm) {
   GRAPNEL_TRY(mpi::check_mpi());
   GRAPNEL_TRY(agree_on_settings(comm));
@@ -106,6 +117,7 @@ Result<std::unique_ptr<Job>> build_job(MPI_Comm comm) {
   job->notified = std::vector<std::atomic<std::uint32_t>>(static_cast<std::size_t>(job->ranks));
   job->awaited = std::vector<std::atomic<std::uint32_t>>(static_cast<std::size_t>(job->ranks));
   GRAPNEL_TRY(job->groups.open(*job->runtime, comm));
+  warn_of_spinning(core);
   return job;
 }
 

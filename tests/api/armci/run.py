@@ -63,6 +63,8 @@ def verdict(code, output, shape, arguments):
         return f"exit code {code}"
     if arguments.says and arguments.says not in output:
         return f"did not say {arguments.says!r}"
+    if arguments.never_says and arguments.never_says in output:
+        return f"said {arguments.never_says!r}"
     passed = re.search(r"^passed: (\d+) ranks, (?:(\d+) nodes)?", output, re.MULTILINE)
     if not passed:
         return "did not say that it passed"
@@ -80,6 +82,7 @@ def main():
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--dies", metavar="TEXT")
     parser.add_argument("--says", metavar="TEXT", help="besides that it passed")
+    parser.add_argument("--never-says", metavar="TEXT", help="what it must not print")
     parser.add_argument("--messages", action="append", default=[], metavar="OPERATION=N")
     parser.add_argument("program", nargs="+")
     arguments = parser.parse_args()
