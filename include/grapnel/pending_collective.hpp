@@ -18,6 +18,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "grapnel/export.hpp"
 #include "grapnel/status.hpp"
@@ -45,8 +46,10 @@ class GRAPNEL_API PendingCollective {
   /// The result is there, or an error; the handle is empty.
   Status wait();
 
+  /// For the library's own layers: of a call that they have started. A program has no use for it.
+  explicit PendingCollective(std::shared_ptr<collective::StartedCall> call) : call_(std::move(call)) {}
+
  private:
-  friend struct PendingCollectiveAccess;  ///< the runtime
   std::shared_ptr<collective::StartedCall> call_;
 };
 

@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collective/collectives.hpp"
 #include "runtime/implementation.hpp"
-#include "runtime/pending_collective_access.hpp"
 
 namespace grapnel {
 namespace {
 
 Result<PendingCollective> wrapped(collective::Collectives::Started started) {
   if (!started) return started.status();
-  return PendingCollectiveAccess::wrap(*std::move(started));
+  return PendingCollective(*std::move(started));
 }
 
 }  // namespace
