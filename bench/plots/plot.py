@@ -3,8 +3,8 @@
 
 usage: plot.py FILE.json... --out DIR
 
-One PNG per metric for the scenario `locks`, the figures of the papers for `dse`, `dsm --papers` and `windows`, one with the ratios
-for any other. `./dev bench SCENARIO --plot DIR` runs it on a machine with matplotlib (Debian: python3-matplotlib).
+One PNG per metric for the scenario `locks`, the figures of the papers for `dse`, `dsm --papers`, `windows` and `fabric`, one with the
+ratios for any other. `./dev bench SCENARIO --plot DIR` runs it on a machine with matplotlib (Debian: python3-matplotlib).
 docs/bench.md says how to read them.
 SPDX-License-Identifier: Apache-2.0
 """
@@ -16,12 +16,14 @@ import sys
 
 import dse
 import dsm_papers
+import fabric_figures
 import locks
 import ratios
 import rows
 import window_figures
 
-CHARTS = {"locks": locks.charts, "dse": dse.charts, "dsm_papers": dsm_papers.charts, "windows": window_figures.charts}
+CHARTS = {"locks": locks.charts, "dse": dse.charts, "dsm_papers": dsm_papers.charts, "windows": window_figures.charts,
+          "fabric": fabric_figures.charts}
 
 
 def main() -> int:

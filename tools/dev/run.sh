@@ -175,16 +175,16 @@ command_bench() {
     rm -f "$json"
   fi
   local outcome=0 python
-  if is_one_of "${words[0]}" instructions fabric; then
-    [ -z "$plot" ] || usage_error "'bench ${words[0]}' has no pictures"
-    if [ "${words[0]}" = fabric ]; then count_frames "${words[@]:1}"; else count_instructions "${words[@]:1}" ${json:+--json "$json"}; fi
+  if [ "${words[0]}" = instructions ]; then
+    [ -z "$plot" ] || usage_error "'bench instructions' has no pictures"
+    count_instructions "${words[@]:1}" ${json:+--json "$json"}
     return
   fi
-  if [ "${words[0]}" = windows ]; then
-    measure_windows "${words[@]:1}" ${json:+--json "$json"} || outcome=$?
-  else
-    "$build_dir/bin/grapnel-bench" "${words[@]}" ${json:+--json "$json"} || outcome=$?
-  fi
+  case ${words[0]} in
+    fabric) measure_fabric "${words[@]:1}" || outcome=$? ;;
+    windows) measure_windows "${words[@]:1}" ${json:+--json "$json"} || outcome=$? ;;
+    *) "$build_dir/bin/grapnel-bench" "${words[@]}" ${json:+--json "$json"} || outcome=$? ;;
+  esac
   if [ -n "$plot" ] && [ -s "$json" ]; then
     python=$(python_with matplotlib)
     "$python" -B "$root/bench/plots/plot.py" "$json" --out "$plot"
@@ -232,12 +232,13 @@ count_instructions() {
   python3 -B "$root/bench/instructions/count.py" "${programs[@]}" --bars "$root/bench/bars.toml" "$@"
 }
 
-# bench/fabric/fabric.py says what is counted, and its options; in a guest where this machine has no RDMA devices.
-count_frames() {
+# bench/fabric/fabric.py has the rows and options. In a guest where this machine has no RDMA devices. The caller's `json` is where
+# the rows are to be.
+measure_fabric() {
   local out status=0
   install_packages guest
   out=$(mktemp -d)
-  python3 -B "$root/tools/lab/lab" guest run --devices 8 --timeout 1200 --out "$out" -- \
+  python3 -B "$root/tools/lab/lab" guest run --devices 8 --timeout 900 --out "$out" -- \
     python3 -B "$root/bench/fabric/fabric.py" --build "$build_dir" --json "$out/rows.json" "$@" || status=$?
   [ -z "$json" ] || [ ! -f "$out/rows.json" ] || cp "$out/rows.json" "$json" || status=1
   rm -rf "$out"
