@@ -24,6 +24,7 @@ namespace {
 constexpr rlim_t kSpareDescriptors = 24;
 constexpr std::size_t kSpareAddresses = 64 * base::kMiB;
 constexpr std::size_t kSparePinned = 64 * base::kMiB;  // what an adapter's library registers at once
+constexpr std::size_t kPage = 4 * base::kKiB;
 
 std::optional<rlim_t> limit_of(__rlimit_resource resource) {
   rlimit limit{};
@@ -104,7 +105,7 @@ std::string pinning_limit_met(std::size_t bytes) {
   const auto limit = limit_of(RLIMIT_MEMLOCK);
   if (!limit || may_pin_without_limit()) return "";
   const std::size_t pinned = pinned_bytes();
-  if (pinned + bytes <= *limit) return "";
+  if (pinned + bytes + kPage <= *limit) return "";  // memory that begins inside a page takes one page more
   return fmt::format(
       "an adapter reaches only memory that is pinned, and this process may pin {} KiB and has pinned {}: raise the "
       "limit (ulimit -l unlimited; memlock in /etc/security/limits.conf)",

@@ -20,8 +20,8 @@ std::string error_words(int error);
 /// maps memory and starts a thread: only after a failure. Any thread.
 std::string limits_met();
 
-/// The limit of memory that adapters may pin, where it is too low for `bytes` more: one sentence with the remedy, else
-/// empty. Any thread.
+/// The limit of memory that adapters may pin, where it may be too low for `bytes` more at some address: one sentence
+/// with the remedy, else empty. Any thread.
 std::string pinning_limit_met(std::size_t bytes);
 
 /// Whether no limit of memory that adapters may pin is set, and how much of this process is pinned. Any thread.

@@ -41,6 +41,12 @@ TEST(PinningLimit, IsNamedWithItsRemedyWhereItIsTooLow) {
   EXPECT_EQ(answer_with_limit(64 * base::kKiB, base::kMiB), 'y');
 }
 
+// Where the memory begins inside a page, the kernel pins one page more than its length has.
+TEST(PinningLimit, IsNamedWhereThePageOfTheBeginningIsOneTooMany) {
+  EXPECT_EQ(answer_with_limit(64 * base::kKiB, 64 * base::kKiB), 'y');
+  EXPECT_EQ(answer_with_limit(64 * base::kKiB, 60 * base::kKiB), 'n');
+}
+
 TEST(PinningLimit, IsNotNamedWhereItIsEnough) { EXPECT_EQ(answer_with_limit(64 * base::kKiB, 4096), 'n'); }
 
 }  // namespace
