@@ -73,7 +73,7 @@ struct NodeWords {
   std::uint32_t proposal_bytes;
   std::byte proposals[kMostMovesBytes];
 
-  /// Whether the node's ranks, so many, have all arrived at the barrier that ends `era`. Before, no node can be behind it.
+  /// Whether the node's ranks, so many, have all arrived at the barrier that ends `era`. Before, no node is behind it.
   bool has_arrived(std::uint32_t era, std::size_t ranks) const {
     const std::uint32_t needed = (era + 1) * static_cast<std::uint32_t>(ranks);
     return static_cast<std::int32_t>(arrivals.load(std::memory_order_acquire) - needed) >= 0;

@@ -19,7 +19,7 @@ void answer_by(Runtime& g, const char* name, const std::function<progress::Outco
   });
 }
 
-// It would be behind a barrier at which the rank that asks has not arrived, and the rank waited for that without an end.
+// It would be behind a barrier at which the rank that asks has not arrived; the rank waited for that without an end.
 TEST(WireHeap, AHomeThatHasMovedInABarrierToComeEndsTheJob) {
   const std::string report = report_of({.ranks = 2, .nodes = 2}, [](Runtime& g) {
     auto opened = g.open_shared_heap({.bytes = base::kMiB});

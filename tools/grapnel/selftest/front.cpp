@@ -183,8 +183,8 @@ class Front {
     if (death.seconds_to_end() > kInTime_s) {
       row.found = took + fmt::format(": more than {:.0f} s", kInTime_s);
     } else if (!misnamed.empty() && !named.starts_with(kOurs)) {
-      // Beside a line of ours that names the right one it is no mistake: a launcher ends the other ranks, too, and those
-      // that are left notice that.
+      // Beside a line of ours that names the right one it is no mistake: a launcher ends the other ranks, too, and
+      // those that are left notice that.
       row.found = took + "; another rank was named: " + misnamed;
     } else if (named.empty()) {
       row.found = took + "; no line named it";
