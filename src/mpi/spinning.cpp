@@ -14,8 +14,10 @@ constexpr const char* kVariable = "mpi_yield_when_idle";
 
 /// Open MPI's variable as MPI_T shows it; nothing where this MPI has none of that name.
 std::optional<bool> yields_when_idle() {
-  int provided = 0, number = 0, count = 0;
-  if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return std::nullopt;
+  // Open MPI takes the level that MPI_T asks for as the program's own: so no other than it has.
+  int level = MPI_THREAD_SINGLE, provided = 0, number = 0, count = 0;
+  MPI_Query_thread(&level);
+  if (MPI_T_init_thread(level, &provided) != MPI_SUCCESS) return std::nullopt;
   std::optional<bool> yields;
   MPI_T_cvar_handle handle;
   if (MPI_T_cvar_get_index(kVariable, &number) == MPI_SUCCESS &&
