@@ -95,20 +95,18 @@ Outcome be_target(const Span& span, int threads) {
   return outcome;
 }
 
+/// Of the origins the median of each quartile: one that had no processor for long does not count more than another.
 void print_times(const Step& step, const char* part, const std::vector<Outcome>& origins, Quartiles Outcome::*which) {
-  Quartiles sum;
-  for (const Outcome& origin : origins) {
-    sum.low += (origin.*which).low;
-    sum.middle += (origin.*which).middle;
-    sum.high += (origin.*which).high;
-  }
-  const std::uint64_t count = std::max<std::size_t>(origins.size(), 1);
-  std::printf("time %s %s %llu %llu %llu\n", step.name().c_str(), part,
-              static_cast<unsigned long long>(sum.low / count), static_cast<unsigned long long>(sum.middle / count),
-              static_cast<unsigned long long>(sum.high / count));
+  const auto middle_of = [&](std::uint64_t Quartiles::*quartile) {
+    std::vector<std::uint64_t> values;
+    for (const Outcome& origin : origins) values.push_back((origin.*which).*quartile);
+    return static_cast<unsigned long long>(quartiles_of(std::move(values)).middle);
+  };
+  std::printf("time %s %s %llu %llu %llu\n", step.name().c_str(), part, middle_of(&Quartiles::low),
+              middle_of(&Quartiles::middle), middle_of(&Quartiles::high));
 }
 
-/// Sums, and means of the origins' medians.
+/// Sums of the ranks, and the origins' times.
 void print_step(const Step& step, const Span& span, const std::vector<Outcome>& all, bool is_disturbed) {
   Outcome sum;
   std::vector<Outcome> origins;
