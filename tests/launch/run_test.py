@@ -76,6 +76,13 @@ class Ends(Case):
 
     def test_a_rank_that_is_dying_is_the_cause(self):
         # The main thread of rank 0 ends, then rank 1 ends with 1, and only then can the end of rank 0 be collected.
+        self.check_cause("wait_for(lambda: not os.path.exists(f'/proc/{other}'))", "os._exit(1)")
+
+    def test_a_rank_that_is_dying_is_the_cause_of_an_abort(self):
+        # The same, but rank 1 aborts the job, as it does when it learns of the death.
+        self.check_cause("time.sleep(0.2)", "os.write(int(os.environ['PMI_FD']), b'cmd=abort exitcode=1\\n'); time.sleep(30)")
+
+    def check_cause(self, until, last_of_other):
         script = '''
 import ctypes, os, threading, time
 back = os.getppid()
@@ -92,13 +99,13 @@ wait_for(lambda: len(ranks()) == 2)
 victim, other = ranks()
 if os.environ["PMI_RANK"] == "0":
     def die():
-        wait_for(lambda: not os.path.exists(f"/proc/{other}"))
+        UNTIL
         os.kill(os.getpid(), 9)
     threading.Thread(target=die).start()
     ctypes.CDLL(None).syscall(60, 0)  # exit, of this thread alone
 wait_for(lambda: is_zombie(victim))
-os._exit(1)
-'''
+LAST_OF_OTHER
+'''.replace("UNTIL", until).replace("LAST_OF_OTHER", last_of_other)
         code, _, err = self.run_job("-n", 2, "--", sys.executable, "-c", script)
         self.assertEqual((code, err), (137, "grapnel run: rank 0 was killed by signal 9 (Killed); the job ends\n"))
 

@@ -33,9 +33,13 @@ Job::Job(Ranks& ranks, const PmiServer& server, double timeout_s, Tell tell, std
 void Job::on_rank_end(const Ranks::End& end_of_rank) {
   const bool is_failure = end_of_rank.wait_status != 0 || server_.is_in_job(end_of_rank.rank);
   if (!is_failure || WIFSIGNALED(end_of_rank.wait_status) || ending_) return judge(end_of_rank);
+  judge_behind_deaths([this, end_of_rank] { judge(end_of_rank); });
+}
+
+void Job::judge_behind_deaths(std::function<void()> judge) {
   if (held_) return;
-  if (!ranks_.has_dying()) return judge(end_of_rank);
-  held_ = end_of_rank;
+  if (!ranks_.has_dying()) return judge();
+  held_ = std::move(judge);
   judge_at_ = Clock::now() + kLastOfTheDying;
 }
 
@@ -75,8 +79,9 @@ void Job::look_for_the_missing() {
 
 void Job::on_abort(const PmiServer::AbortRequest& request) {
   const std::string why = request.why.empty() ? "" : ": " + request.why;
-  end(fmt::format("rank {} aborted the job{}", request.rank, why),
-      request.exit_code != 0 ? request.exit_code & 0xff : 1);
+  const int code = request.exit_code != 0 ? request.exit_code & 0xff : 1;
+  judge_behind_deaths(
+      [this, code, message = fmt::format("rank {} aborted the job{}", request.rank, why)] { end(message, code); });
 }
 
 void Job::on_signal(int signal) {
@@ -100,7 +105,7 @@ void Job::end(const std::string& message, int exit_code, Clock::duration last_wo
 }
 
 void Job::on_time() {
-  if (held_ && (Clock::now() >= judge_at_ || !ranks_.has_dying())) judge(*std::exchange(held_, std::nullopt));
+  if (held_ && (Clock::now() >= judge_at_ || !ranks_.has_dying())) std::exchange(held_, nullptr)();
   if (!ending_) look_for_the_missing();
   if (time_limit_ && Clock::now() >= *time_limit_) {
     time_limit_.reset();

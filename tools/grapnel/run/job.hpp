@@ -47,6 +47,8 @@ class Job {
   using Clock = std::chrono::steady_clock;
 
   void judge(const Ranks::End& end_of_rank);
+  /// Judges now; where a rank is dying, whose death may be the cause, later, and only the first.
+  void judge_behind_deaths(std::function<void()> judge);
   /// Others wait, now and for a second since, for a rank that cannot come.
   void look_for_the_missing();
   void end(const std::string& message, int exit_code, Clock::duration last_words = {});
@@ -62,9 +64,9 @@ class Job {
   /// Why a fence of the others cannot be passed, if there is one. Empty: nothing known.
   std::string hindrance() const;
 
-  int missing_ = -1;                ///< a rank that ended well and never joined; −1: none
-  int ended_ = -1;                  ///< a rank that ended well
-  std::optional<Ranks::End> held_;  ///< an end that is judged at `judge_at_`, or when no rank is dying any more
+  int missing_ = -1;            ///< a rank that ended well and never joined; −1: none
+  int ended_ = -1;              ///< a rank that ended well
+  std::function<void()> held_;  ///< judges an end or an abort: at `judge_at_`, or when no rank is dying any more
   Clock::time_point judge_at_;
   std::optional<Clock::time_point> missed_since_;
   std::optional<Clock::time_point> time_limit_;
