@@ -45,8 +45,8 @@ def main():
     check(len(refused) == 2, "an allocation above the limit is not refused in both ranks", text)
     check(all("ulimit -l" in line and "262144 KiB" in line for line in refused), "the limit is not named", text)
 
-    # Too little for anything; for a worker's receive queues; by one page for what the start tries; for a leader's two workers.
-    for limit_kib in (64, 32 * 1024, 64 * 1024, 100 * 1024):
+    # Too little for anything; by one page for what the start tries; for a leader's two workers.
+    for limit_kib in (64, 64 * 1024, 100 * 1024):
         code, text = job(options, limit_kib, MIB)
         refused = lines_of(text, "start: ")
         check(code != 0 and refused, f"{limit_kib} KiB are enough for a job", text)
