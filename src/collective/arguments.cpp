@@ -3,13 +3,26 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <numeric>
 
 #include "collective/node_words.hpp"
 
 namespace grapnel::collective {
+namespace {
+
+/// As many addresses as a process has. With fewer, what all members of a group bring has a length that a word holds.
+constexpr std::size_t kMostBytes = std::size_t{1} << 47;
+
+}  // namespace
 
 Status check_buffer(const void* buffer, std::size_t bytes, const char* name) {
+  if (bytes > kMostBytes) {
+    return Status(Code::invalid_argument,
+                  fmt::format("{} of {} bytes: no memory is longer than {} bytes; is the length a "
+                              "negative number?",
+                              name, bytes, kMostBytes));
+  }
   if (bytes == 0 || buffer != nullptr) return {};
   return Status(Code::invalid_argument, fmt::format("{} is null, and is to hold {} bytes", name, bytes));
 }
@@ -44,8 +57,11 @@ Status check_pieces(const launch::Group& group, const void* source, std::span<co
     return Status(Code::invalid_argument,
                   fmt::format("this rank sends itself {} bytes and expects {}", send_bytes[me], receive_bytes[me]));
   }
+  // A sum of lengths that no memory has is no less than that either.
   const auto total = [](std::span<const std::size_t> lengths) {
-    return std::accumulate(lengths.begin(), lengths.end(), std::size_t{0});
+    return std::accumulate(lengths.begin(), lengths.end(), std::size_t{0}, [](std::size_t sum, std::size_t length) {
+      return length > SIZE_MAX - sum ? SIZE_MAX : sum + length;
+    });
   };
   GRAPNEL_TRY(check_buffer(source, total(send_bytes), "source"));
   return check_buffer(destination, total(receive_bytes), "destination");

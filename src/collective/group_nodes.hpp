@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/check.hpp"
+
 namespace grapnel::collective {
 
 /// A place: a member's number in the group.
@@ -19,6 +21,8 @@ struct GroupNodes {
   const std::vector<std::size_t>& neighbours() const { return members_of[my_node]; }
   /// The place of the member that sends and receives for the node: the root, else the node's first.
   std::size_t speaker_of(std::size_t node, std::optional<std::size_t> root) const {
+    GRAPNEL_ASSERT(node < members_of.size() && !members_of[node].empty(), "node {} of {} has no member", node,
+                   members_of.size());
     return root && node_of[*root] == node ? *root : members_of[node].front();
   }
 };

@@ -125,6 +125,9 @@ WORLD_TEST(Collectives, BadArgumentsAreRefusedBeforeAnythingIsSent) {
   EXPECT_CODE(Code::invalid_argument, g.allgather(nullptr, &x, 8));
   const std::vector<std::size_t> none;
   EXPECT_CODE(Code::invalid_argument, g.alltoall(g.world(), &x, none, &x, none));
+  EXPECT_CODE(Code::invalid_argument, g.allgather(&x, &x, SIZE_MAX - 7));
+  const std::vector<std::size_t> huge(static_cast<std::size_t>(g.size()), SIZE_MAX / 2 + 1);  // two of them are 0
+  EXPECT_CODE(Code::invalid_argument, g.alltoall(g.world(), &x, huge, &x, huge));
   ASSERT_OK(g.allreduce(sum, &x, &x, 1));
   EXPECT_EQ(x, g.size());
 }

@@ -139,6 +139,9 @@ WORLD_TEST(StartedCollectives, BadArgumentsAreRefusedBeforeAnythingIsSent) {
   EXPECT_CODE(Code::invalid_argument, g.start_allgather(nullptr, &x, 8).status());
   const std::vector<std::size_t> none;
   EXPECT_CODE(Code::invalid_argument, g.start_alltoall(g.world(), &x, none, &x, none).status());
+  EXPECT_CODE(Code::invalid_argument, g.start_allgather(&x, &x, SIZE_MAX - 7).status());
+  const std::vector<std::size_t> huge(static_cast<std::size_t>(g.size()), SIZE_MAX / 2 + 1);  // two of them are 0
+  EXPECT_CODE(Code::invalid_argument, g.start_alltoall(g.world(), &x, huge, &x, huge).status());
   auto call = g.start_allreduce(sum, &x, &y, 1);
   ASSERT_OK(call.status());
   ASSERT_OK(call->wait());

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.hpp"
 #include "base/units.hpp"
 #include "collective/group_nodes.hpp"
 #include "collective/schedule.hpp"
@@ -38,6 +39,7 @@ class Writer {
     std::uint32_t piece = 0;
     std::size_t at = 0;
     do {
+      GRAPNEL_ASSERT(piece >> kPieceBits == 0, "piece {} of {} bytes has no name", piece, bytes);
       each(piece++, at, std::min(most, bytes - at));
       at += most;
     } while (at < bytes);
