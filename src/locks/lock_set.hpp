@@ -142,6 +142,7 @@ class Set {
     return true;
   }
   LockId lock_at(int lock_index, Rank home, std::size_t place) const {
+    GRAPNEL_ASSERT(group().members[place] == home, "rank {} is not in place {}", index(home), place);
     return {home, lock_index, ordinal_of(lock_index, place), context_.memory.home_words(place, lock_index)};
   }
   Status bad_name(int lock_index, Rank home) const;

@@ -40,12 +40,15 @@ Result<std::unique_ptr<Client>> Client::create(launch::Launch& launch, Waiting& 
   return client;
 }
 
-Client::Guard::Guard(Client& client) : client_(client) {
-  if (client.mutex_.try_lock()) return;
-  client.others_.fetch_add(1);
-  client.worker_->wake();
-  client.mutex_.lock();
-  client.others_.fetch_sub(1);
+Client::Guard::Guard(Client& client) : client_(client) { client.lock(); }
+
+// Counts itself among the others, so that a thread that waits with the client lets this one in.
+void Client::lock() {
+  if (mutex_.try_lock()) return;
+  others_.fetch_add(1);
+  worker_->wake();
+  mutex_.lock();
+  others_.fetch_sub(1);
 }
 
 void Client::let_others_in() {
@@ -61,11 +64,7 @@ void Client::let_others_in() {
 void Client::let_background_in() {
   mutex_.unlock();
   static_cast<void>(waiting_.advance_background());
-  if (mutex_.try_lock()) return;
-  others_.fetch_add(1);
-  worker_->wake();
-  mutex_.lock();
-  others_.fetch_sub(1);
+  lock();
 }
 
 Result<transport::EndpointId> Client::endpoint(NodeId node) {

@@ -243,6 +243,7 @@ class Client final : public transport::MessageSink {
   };
 
   Client(launch::Launch& launch, Waiting& waiting, std::vector<ServerDescription> servers);
+  void lock();
   void let_others_in();
   void let_background_in();
   Status connect(NodeId node);
