@@ -7,9 +7,9 @@
 
 namespace grapnel::mpi {
 
-/// A warning where more ranks than processors are on this machine and MPI's waits spin although they can be told to
-/// yield (Open MPI without mpi_yield_when_idle); empty where there is none, also where the user has set that variable,
-/// either way. MPI runs. Local.
+/// The text of a warning: this machine has more ranks than processors, and MPI's waits spin, which Open MPI's variable
+/// mpi_yield_when_idle ends. Empty where that does not hold, and where the user has set the variable to any value.
+/// Between MPI_Init and MPI_Finalize. Cost: reads one variable by MPI_T, where ranks outnumber processors. Local.
 std::string warning_of_spinning(std::size_t ranks_on_machine, std::size_t processors);
 
 }  // namespace grapnel::mpi

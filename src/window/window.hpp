@@ -54,10 +54,10 @@ struct Services;
 /// How a window is made. All members give the same ones, but for `many_threads`, `meet` and `objection`.
 struct Options {
   /// None: that of GRAPNEL_WINDOW_LOCK, in the network domain test_and_set where that one does not exist there.
-  std::optional<LockKind> lock_kind;
+  std::optional<LockKind> lock_kind = {};
   /// None: that of GRAPNEL_WINDOW_LOCK_DOMAIN. In the network domain only test_and_set has shared locks, and where the
   /// domain or the kind cannot be had making the window fails: invalid_argument.
-  std::optional<AtomicDomain> lock_domain;
+  std::optional<AtomicDomain> lock_domain = {};
   bool no_locks = false;      ///< there will be no lock and no lock_all: they answer Fault::synchronization
   bool contiguous = true;     ///< allocate_shared: the parts follow each other byte by byte
   bool same_unit = false;     ///< all members give the same unit
