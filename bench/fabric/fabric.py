@@ -70,7 +70,7 @@ def main():
     parser = argparse.ArgumentParser(prog="bench fabric", description=__doc__.splitlines()[0])
     parser.add_argument("--build", required=True, type=Path)
     parser.add_argument("--filter", default="", metavar="TEXT", help="only rows whose name holds this text")
-    parser.add_argument("--quick", action="store_true", help="half the times, and of each figure the first and last steps only")
+    parser.add_argument("--quick", action="store_true", help="0.4 s for a step, not 1 s, and of each figure the first and last steps only")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there too")
     options = parser.parse_args()
     if not any(jobs_of(options)):
