@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/check.hpp"
+#include "dsm/changed_bytes.hpp"
 #include "dsm/changes.hpp"
 #include "dsm/planted.hpp"
 #include "dsm/shared_page.hpp"
@@ -30,70 +31,6 @@ inline bool equal(const Parts& a, const Parts& b) {
   Part any = a.part[0] ^ b.part[0];
   for (std::size_t i = 1; i < kParts; ++i) any |= a.part[i] ^ b.part[i];
   return (any[0] | any[1]) == 0;
-}
-
-GRAPNEL_SHARED_PAGE inline void store_byte(std::byte* at, std::byte value) {
-  __atomic_store_n(reinterpret_cast<std::uint8_t*>(at), static_cast<std::uint8_t>(value), __ATOMIC_RELAXED);
-}
-
-GRAPNEL_SHARED_PAGE inline void store_word(std::byte* at, const std::byte* from) {
-  std::uint64_t word;
-  std::memcpy(&word, from, sizeof word);
-  __atomic_store_n(reinterpret_cast<std::uint64_t*>(at), word, __ATOMIC_RELAXED);
-}
-
-// Calls `word(index, bits)` for each word of a line with changed bytes, whose bits those are.
-template <typename Word>
-inline void for_each_word(std::uint64_t mask, Word word) {
-  for (std::size_t i = 0; mask != 0; mask >>= 8) {
-    const auto skip = static_cast<std::size_t>(std::countr_zero(mask)) / 8;
-    i += skip;
-    mask >>= 8 * skip;
-    word(i++, mask & 0xff);
-  }
-}
-
-// The bytes of `mask` from consecutive ones; whole words in one store.
-GRAPNEL_SHARED_PAGE inline const std::byte* scatter(std::byte* line, std::uint64_t mask, const std::byte* from) {
-  if (mask == ~std::uint64_t{0}) {
-    for (std::size_t i = 0; i < kLineBytes; i += 8) store_word(line + i, from + i);
-    return from + kLineBytes;
-  }
-  for_each_word(mask, [&](std::size_t i, std::uint64_t bits) {
-    if (bits == 0xff) {
-      store_word(line + 8 * i, from);
-      from += 8;
-      return;
-    }
-    for (; bits != 0; bits &= bits - 1) store_byte(line + 8 * i + std::countr_zero(bits), *from++);
-  });
-  return from;
-}
-
-// Of memory that no other thread writes.
-inline std::byte* gather(std::byte* out, const std::byte* bytes, std::uint64_t mask) {
-  if (mask == ~std::uint64_t{0}) {
-    std::memcpy(out, bytes, kLineBytes);
-    return out + kLineBytes;
-  }
-  for_each_word(mask, [&](std::size_t i, std::uint64_t bits) {
-    if (bits == 0xff) {
-      std::memcpy(out, bytes + 8 * i, 8);
-      out += 8;
-      return;
-    }
-    for (; bits != 0; bits &= bits - 1) *out++ = bytes[8 * i + static_cast<std::size_t>(std::countr_zero(bits))];
-  });
-  return out;
-}
-
-// Calls `line(offset, changed bytes)`.
-template <typename Line>
-inline void for_each_line(const Changes& changes, Line line) {
-  const std::uint64_t* bytes = changes.bytes.data();
-  for (std::uint64_t left = changes.lines; left != 0; left &= left - 1) {
-    line(static_cast<std::size_t>(std::countr_zero(left)) * kLineBytes, *bytes++);
-  }
 }
 
 std::uint64_t word_at(ByteView diff, std::size_t index) {
@@ -138,8 +75,7 @@ std::size_t make_diff(const std::byte* page, std::byte* twin, std::byte* out) {
   if (changes.lines == 0) return 0;
   std::memcpy(out, &changes.lines, sizeof changes.lines);
   std::memcpy(out + sizeof changes.lines, changes.bytes.data(), changes.count * sizeof changes.bytes[0]);
-  std::byte* end = out + sizeof changes.lines * (1 + changes.count);
-  for_each_line(changes, [&](std::size_t at, std::uint64_t bytes) { end = gather(end, twin + at, bytes); });
+  std::byte* const end = gather(out + sizeof changes.lines * (1 + changes.count), twin, changes);
   const auto length = static_cast<std::size_t>(end - out);
   GRAPNEL_ASSERT(length <= kMostDiffBytes, "a diff of {} bytes; one has {} at most", length, kMostDiffBytes);
   return length;
@@ -162,12 +98,13 @@ bool is_diff(ByteView diff) {
 }
 
 void apply_diff(std::byte* page, ByteView diff) {
-  const std::uint64_t lines = word_at(diff, 0);
-  const std::byte* from = diff.data() + sizeof(std::uint64_t) * (1 + static_cast<std::size_t>(std::popcount(lines)));
-  std::size_t next = 1;
-  for (std::uint64_t left = lines; left != 0; left &= left - 1) {
-    from = scatter(page + static_cast<std::size_t>(std::countr_zero(left)) * kLineBytes, word_at(diff, next++), from);
-  }
+  Changes changes;
+  changes.lines = word_at(diff, 0);
+  changes.count = static_cast<std::size_t>(std::popcount(changes.lines));
+  const std::byte* const bytes = diff.data() + sizeof changes.lines;
+  const std::size_t length = changes.count * sizeof changes.bytes[0];
+  std::memcpy(changes.bytes.data(), bytes, length);
+  scatter(page, bytes + length, changes);
 }
 
 void merge(std::byte* page, std::byte* twin, const std::byte* answer) {
@@ -176,11 +113,7 @@ void merge(std::byte* page, std::byte* twin, const std::byte* answer) {
   if (planted(Bug::twin_not_updated)) std::memcpy(before.data(), twin, before.size());
   Changes changes;
   find_changes(answer, twin, changes);
-  for_each_line(changes, [&](std::size_t at, std::uint64_t bytes) {
-    std::array<std::byte, kLineBytes> changed;
-    gather(changed.data(), twin + at, bytes);
-    scatter(page + at, bytes, changed.data());
-  });
+  place(page, twin, changes);
   if (planted(Bug::twin_not_updated)) std::memcpy(twin, before.data(), before.size());
 }
 

@@ -5,11 +5,16 @@
 //
 // Ahead of a miss, where their `busy` is free at once, from the same home: for a stale page the stale ones behind it
 // that this rank used, too; for an absent one, the absent ones behind it, 1, 2, 4 … while misses follow each other.
+//
+// From other places and homes: the pages that went stale together with this one, in the same acquire. A loop that used
+// them between two barriers will use them again, so one wait brings what all its misses would wait for. They are
+// mapped when they are accessed: one that is not accessed is not fetched with the others the next time.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "base/check.hpp"
 #include "base/codec.hpp"
@@ -131,7 +136,7 @@ Status Heap::fetch(std::size_t page) {
   GRAPNEL_ASSERT(home != 0, "page {} is fetched from no home", page);
   if (!words.is_valid() && home != my_home()) {
     const std::vector<std::size_t> pages = pages_to_fetch(page);
-    const auto got = fetch_from(home - 1, pages, now, FetchReason::miss);
+    const auto got = fetch_all(by_home(pages), now, FetchReason::miss);
     fetched = got.status();
     here = !got.ok() || *got;
     for (const std::size_t one : pages) {
@@ -182,8 +187,40 @@ std::vector<std::size_t> Heap::pages_to_fetch(std::size_t page) {
   if (absent) {
     absent_window_.store(2 * most, std::memory_order_relaxed);
     next_absent_.store(pages.back() + 1, std::memory_order_relaxed);
+  } else {
+    add_left_together(pages);
   }
   return pages;
+}
+
+void Heap::add_left_together(std::vector<std::size_t>& pages) {
+  if (!std::binary_search(left_together_.begin(), left_together_.end(), pages[0])) return;
+  for (const std::size_t page : std::exchange(left_together_, {})) {
+    if (pages.size() >= settings_.read_ahead) return;
+    PageWords& words = memory_.words(page);
+    if (words.is_valid() || !words.try_take()) continue;
+    if (words.is_valid() || words.is_absent() || words.home.load(std::memory_order_acquire) == my_home()) {
+      words.give_back(core_.host);
+    } else {
+      pages.push_back(page);
+    }
+  }
+}
+
+std::vector<Heap::Wanted> Heap::by_home(const std::vector<std::size_t>& pages) const {
+  std::vector<Wanted> wanted;
+  for (const std::size_t page : pages) {
+    const std::size_t node = memory_.words(page).home.load(std::memory_order_acquire) - 1;
+    GRAPNEL_ASSERT(node < memory_.node_count() && node != me_, "page {} is fetched from node {}", page, node);
+    const auto found =
+        std::find_if(wanted.begin(), wanted.end(), [&](const Wanted& some) { return some.node == node; });
+    if (found == wanted.end()) {
+      wanted.push_back({node, {page}});
+    } else {
+      found->pages.push_back(page);
+    }
+  }
+  return wanted;
 }
 
 // The places that answers fill, while these are on their way: a page's first write through this mapping is a fault,
@@ -200,10 +237,28 @@ void Heap::prepare_places(const std::vector<std::size_t>& pages) {
   }
 }
 
-// All of its messages at once, as far as the home's window has room.
-Result<bool> Heap::fetch_from(std::size_t node, const std::vector<std::size_t>& pages, std::uint32_t era,
-                              FetchReason reason) {
+// All messages at once, as far as the windows of the nodes have room.
+Result<bool> Heap::fetch_all(const std::vector<Wanted>& wanted, std::uint32_t era, FetchReason reason) {
   std::vector<std::unique_ptr<Fetch>> fetches;
+  for (const Wanted& some : wanted) GRAPNEL_TRY(add_fetches(some, era, reason, fetches));
+  counts_.fetches.add(fetches.size());
+  const Stopwatch watch(core_.host, counts_.fetch);
+  GRAPNEL_TRY(ask_all(*core_.client, handler(Call::fetch), fetches, [&] {
+    for (const Wanted& some : wanted) prepare_places(some.pages);
+  }));
+  bool here = true;
+  for (const auto& fetch : fetches) {
+    if (fetch->refused) {
+      disbelieve(fmt::format("node {} does not answer with page {}", fetch->node, fetch->asked.pages[0]));
+    }
+    here = here && !fetch->moved;
+  }
+  return here;
+}
+
+Status Heap::add_fetches(const Wanted& wanted, std::uint32_t era, FetchReason reason,
+                         std::vector<std::unique_ptr<Fetch>>& fetches) {
+  const std::vector<std::size_t>& pages = wanted.pages;
   for (std::size_t i = 0; i < pages.size(); ++i) {
     GRAPNEL_ASSERT(memory_.words(pages[i]).busy.is_taken(), "page {} is fetched and not taken", pages[i]);
     GRAPNEL_TRY(memory_.use_page(pages[i]));
@@ -211,7 +266,7 @@ Result<bool> Heap::fetch_from(std::size_t node, const std::vector<std::size_t>& 
     if (i % kMostFetched == 0) {
       fetches.push_back(std::make_unique<Fetch>());
       fetches.back()->heap = this;
-      fetches.back()->node = node;
+      fetches.back()->node = wanted.node;
       fetches.back()->asked = {era, reason == FetchReason::move ? 1U : 0U, 0, {}};
     }
     Fetch& fetch = *fetches.back();
@@ -219,23 +274,13 @@ Result<bool> Heap::fetch_from(std::size_t node, const std::vector<std::size_t>& 
     // acquire: of a notice that is counted here, the home has all that it is about.
     fetch.wanted[fetch.asked.count++] = memory_.words(pages[i]).wanted.load(std::memory_order_acquire);
   }
-  counts_.fetches.add(fetches.size());
   counts_.fetched_pages.add(pages.size());
-  {
-    const base::MutexLock lock(mapping_);
-    for (const std::size_t page : pages) {
-      if (carry_.has(page)) counts_.merges_with_writes.add(1);
-    }
-  }
   if (report_ != nullptr) report_->add_fetch(pages);
-  const Stopwatch watch(core_.host, counts_.fetch);
-  GRAPNEL_TRY(ask_all(*core_.client, handler(Call::fetch), fetches, [&] { prepare_places(pages); }));
-  bool here = true;
-  for (const auto& fetch : fetches) {
-    if (fetch->refused) disbelieve(fmt::format("node {} does not answer with page {}", node, fetch->asked.pages[0]));
-    here = here && !fetch->moved;
+  const base::MutexLock lock(mapping_);
+  for (const std::size_t page : pages) {
+    if (carry_.has(page)) counts_.merges_with_writes.add(1);
   }
-  return here;
+  return {};
 }
 
 }  // namespace grapnel::dsm

@@ -151,12 +151,21 @@ class Heap {
   Status find_home(std::size_t page);
   Status fetch(std::size_t page);
   Status wait_for_step(std::uint32_t era, std::size_t node);
+  /// The page, which is taken, and others that are taken then.
   std::vector<std::size_t> pages_to_fetch(std::size_t page);
+  void add_left_together(std::vector<std::size_t>& pages) GRAPNEL_REQUIRES(mapping_);
+  /// Pages that this rank has taken, and the node that has them.
+  struct Wanted {
+    std::size_t node;
+    std::vector<std::size_t> pages;
+  };
+  std::vector<Wanted> by_home(const std::vector<std::size_t>& pages) const;
   std::size_t window_of(std::size_t page) const;
   enum class FetchReason { miss, move };
-  /// Pages that this rank has taken, from one node. False: it does not keep some of them any more.
-  Result<bool> fetch_from(std::size_t node, const std::vector<std::size_t>& pages, std::uint32_t era,
-                          FetchReason reason);
+  /// False: a node does not keep some of them any more.
+  Result<bool> fetch_all(const std::vector<Wanted>& wanted, std::uint32_t era, FetchReason reason);
+  Status add_fetches(const Wanted& wanted, std::uint32_t era, FetchReason reason,
+                     std::vector<std::unique_ptr<Fetch>>& fetches);
   void prepare_places(const std::vector<std::size_t>& pages);
 
   // release.cpp
@@ -236,7 +245,8 @@ class Heap {
   PageSet watched_ GRAPNEL_GUARDED_BY(mapping_);  ///< mapped, and its writes are of interest
   PageSet steady_ GRAPNEL_GUARDED_BY(mapping_);   ///< mapped, and written before each of the last releases
   PageSet used_ GRAPNEL_GUARDED_BY(mapping_);     ///< mapped at some time
-  PageSet carry_ GRAPNEL_GUARDED_BY(mapping_);    ///< written, though the trap knows nothing of it any more
+  std::vector<std::size_t> left_together_ GRAPNEL_GUARDED_BY(mapping_);  ///< unmapped by the last acquire that did
+  PageSet carry_ GRAPNEL_GUARDED_BY(mapping_);  ///< written, though the trap knows nothing of it any more
   DiffRooms rooms_;
   std::vector<std::size_t> last_written_;  ///< cached pages, ascending, before the last release that named any
   std::uint64_t stale_cursor_ = 0, served_cursor_ = 0;

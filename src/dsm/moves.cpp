@@ -116,18 +116,17 @@ Status Heap::apply_moves(const Meeting& meeting, std::uint32_t era) {
 
 // A page is taken until it is at home here: a thread that faults on it waits, and then looks again.
 Status Heap::get_pages_that_come(const Meeting& meeting, std::uint32_t era, Taken& taken) {
-  std::vector<std::vector<std::size_t>> stale(memory_.node_count());
+  std::vector<Wanted> stale;
+  for (std::size_t node = 0; node < memory_.node_count(); ++node) stale.push_back({node, {}});
   for (const Move& move : meeting.moves) {
     if (move.to != me_) continue;
     for (std::size_t page = move.pages.first; page < move.pages.first + move.pages.count; ++page) {
       GRAPNEL_TRY(taken.add(page));
-      if (!memory_.words(page).is_valid() && !planted(Bug::moved_while_stale)) stale[move.from].push_back(page);
+      if (!memory_.words(page).is_valid() && !planted(Bug::moved_while_stale)) stale[move.from].pages.push_back(page);
     }
   }
-  for (std::size_t node = 0; node < memory_.node_count(); ++node) {
-    GRAPNEL_ASSIGN_OR_RETURN(const bool got, fetch_from(node, stale[node], era, FetchReason::move));
-    if (!got) disbelieve(fmt::format("node {} does not give the pages that it moves to this one", node));
-  }
+  GRAPNEL_ASSIGN_OR_RETURN(const bool got, fetch_all(stale, era, FetchReason::move));
+  if (!got) disbelieve("a node does not give the pages that it moves to this one");
   return {};
 }
 

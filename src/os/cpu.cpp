@@ -47,13 +47,10 @@ unsigned family_here() {
 VectorSet vectors_here() {
   constexpr unsigned kZen5 = 0x1a;
   __builtin_cpu_init();
-  if (__builtin_cpu_is("amd") && __builtin_cpu_supports("avx512f") && family_here() >= kZen5) {
-    return VectorSet::avx512_string;
-  }
+  const bool has_avx512 = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi2");
+  if (__builtin_cpu_is("amd") && has_avx512 && family_here() >= kZen5) return VectorSet::avx512_string;
   // vbmi2: since Ice Lake. Those before it clock down for wide vectors, the caller's code after them, too.
-  if (__builtin_cpu_is("intel") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vbmi2")) {
-    return VectorSet::avx512;
-  }
+  if (__builtin_cpu_is("intel") && has_avx512) return VectorSet::avx512;
   return __builtin_cpu_supports("avx2") ? VectorSet::avx2 : VectorSet::baseline;
 }
 

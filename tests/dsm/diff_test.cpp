@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "dsm/changed_bytes.hpp"
 
 namespace grapnel::dsm {
 namespace {
@@ -80,6 +81,46 @@ TEST(Changes, EveryMethodFindsTheSame) {
       }
       EXPECT_EQ(changes.count, next);
       EXPECT_EQ(std::memcmp(twin.bytes, page, os::kPageBytes), 0) << method.name;
+    }
+  }
+}
+
+// Words of which part has changed, whole ones, and lines; memory ends where the last changed bytes end.
+TEST(ChangedBytes, EveryMethodMovesThemAndNothingElse) {
+  base::Random random(4);
+  for (const ChangedBytesMethod& method : changed_bytes_methods()) {
+    for (int round = 0; round < 300; ++round) {
+      Page memory, page;
+      fill_randomly(memory, random);
+      fill_randomly(page, random);
+      Changes changes;
+      Bytes packed;
+      Page expected = page;
+      for (std::size_t line = 0; line < kLines; ++line) {
+        std::uint64_t mask = 0;
+        for (std::size_t word = 0; word < 8; ++word) {
+          constexpr std::uint64_t kPartOf[] = {0, 0xff, 0x3f, 0x81};
+          mask |= kPartOf[random.below(4)] << (8 * word);
+        }
+        if (random.chance(0.3)) mask = random.chance(0.5) ? ~std::uint64_t{0} : 0;
+        if (mask == 0) continue;
+        changes.lines |= std::uint64_t{1} << line;
+        changes.bytes[changes.count++] = mask;
+        for (std::size_t i = 0; i < kLineBytes; ++i) {
+          if ((mask >> i & 1) == 0) continue;
+          expected.bytes[line * kLineBytes + i] = memory.bytes[line * kLineBytes + i];
+          packed.push_back(memory.bytes[line * kLineBytes + i]);
+        }
+      }
+      Page placed = page;
+      method.place(placed.bytes, memory.bytes, changes);
+      ASSERT_EQ(std::memcmp(placed.bytes, expected.bytes, os::kPageBytes), 0) << method.name;
+      Bytes gathered(changes.count * kLineBytes);
+      gathered.resize(
+          static_cast<std::size_t>(method.gather(gathered.data(), memory.bytes, changes) - gathered.data()));
+      ASSERT_EQ(gathered, packed) << method.name;
+      method.scatter(page.bytes, packed.data(), changes);
+      ASSERT_EQ(std::memcmp(page.bytes, expected.bytes, os::kPageBytes), 0) << method.name;
     }
   }
 }

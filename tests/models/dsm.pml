@@ -199,7 +199,7 @@ inline take(t_n, t_r, t_w) {
   fi
 }
 
-/* Heap::fetch and Heap::fetch_from */
+/* Heap::fetch and Heap::fetch_all */
 inline fetch(f_n, f_r) {
   atomic { busy[f_n] == 0 -> busy[f_n] = 1 };                    /* PageWords::take */
   if
