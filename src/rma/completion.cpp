@@ -26,7 +26,7 @@ Status Rma::send_aggregate(Operation& operation) {
 // ---- waiting ----
 
 Status Rma::wait(Handle& handle) {
-  if (client_ == nullptr) return {};
+  if (client_ == nullptr || HandleTable::is_new(handle)) return {};
   progress::Client::Guard guard(*client_);
   if (handles_.find(handle) == nullptr) return {};  // all went by shared memory
   Operation& operation = handles_.of(handle);
@@ -37,7 +37,7 @@ Status Rma::wait(Handle& handle) {
 }
 
 Result<bool> Rma::test(Handle& handle) {
-  if (client_ == nullptr) return true;
+  if (client_ == nullptr || HandleTable::is_new(handle)) return true;
   progress::Client::Guard guard(*client_);
   if (handles_.find(handle) == nullptr) return true;
   Operation& operation = handles_.of(handle);

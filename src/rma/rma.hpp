@@ -59,21 +59,33 @@ class Rma {
     kept_out_end_ = end;
   }
 
+  /// True: the memory is in reach, and the put is complete; a started one, too, whose handle then has no part in it.
+  /// False: nothing was done.
+  bool put_here(const void* source, void* remote, std::size_t bytes, Rank target) {
+    if (!in_reach(remote, bytes, target)) [[unlikely]]
+      return false;
+    count_shared(OperationKind::put, bytes);  // before: afterwards its loads would wait behind the copy's stores
+    rma::copy(remote, source, bytes);
+    return true;
+  }
+  /// Likewise.
+  bool get_here(const void* remote, void* destination, std::size_t bytes, Rank target) {
+    if (!in_reach(remote, bytes, target)) [[unlikely]]
+      return false;
+    count_shared(OperationKind::get, bytes);
+    rma::copy(destination, remote, bytes);
+    return true;
+  }
+
   Status put(const void* source, void* remote, std::size_t bytes, Rank target) {
-    if (in_reach(remote, bytes, target)) [[likely]] {
-      count_shared(OperationKind::put, bytes);  // before: afterwards its loads would wait behind the copy's stores
-      rma::copy(remote, source, bytes);
+    if (put_here(source, remote, bytes, target)) [[likely]]
       return {};
-    }
     return put_elsewhere(source, remote, bytes, target);
   }
 
   Status get(const void* remote, void* destination, std::size_t bytes, Rank target) {
-    if (in_reach(remote, bytes, target)) [[likely]] {
-      count_shared(OperationKind::get, bytes);
-      rma::copy(destination, remote, bytes);
+    if (get_here(remote, destination, bytes, target)) [[likely]]
       return {};
-    }
     return get_elsewhere(remote, destination, bytes, target);
   }
 

@@ -130,9 +130,11 @@ Status Runtime::accumulate(ElementType type, const void* scale, std::span<const 
 }
 
 Status Runtime::start_put(const void* source, void* remote, std::size_t bytes, Rank target, Handle* handle) {
+  if (rma_->put_here(source, remote, bytes, target)) return {};
   return rma_->start(Contiguous{OperationKind::put, {}, const_cast<void*>(source), remote, bytes, target}, handle);
 }
 Status Runtime::start_get(const void* remote, void* destination, std::size_t bytes, Rank target, Handle* handle) {
+  if (rma_->get_here(remote, destination, bytes, target)) return {};
   return rma_->start(Contiguous{OperationKind::get, {}, destination, const_cast<void*>(remote), bytes, target}, handle);
 }
 Status Runtime::start_accumulate(ElementType type, const void* scale, const void* source, void* remote,

@@ -17,7 +17,9 @@ using namespace grapnel::armci;
 
 ARMCI_DEFINE(int, NbPut, (void* src, void* dst, int bytes, int proc, armci_hdl_t* handle)) {
   return answer("ARMCI_NbPut", [&](Job& job) -> Status {
-    if (bytes < 0) return negative("bytes", bytes);
+    if (bytes < 0) [[unlikely]]
+      return negative("bytes", bytes);
+    if (job.rma->put_here(src, dst, static_cast<std::size_t>(bytes), Rank{proc})) return {};
     HandleWords words(handle);
     return job.rma->start(Transfer{OperationKind::put, {}, src, dst, static_cast<std::size_t>(bytes), Rank{proc}},
                           words.core());
@@ -26,7 +28,9 @@ ARMCI_DEFINE(int, NbPut, (void* src, void* dst, int bytes, int proc, armci_hdl_t
 
 ARMCI_DEFINE(int, NbGet, (void* src, void* dst, int bytes, int proc, armci_hdl_t* handle)) {
   return answer("ARMCI_NbGet", [&](Job& job) -> Status {
-    if (bytes < 0) return negative("bytes", bytes);
+    if (bytes < 0) [[unlikely]]
+      return negative("bytes", bytes);
+    if (job.rma->get_here(src, dst, static_cast<std::size_t>(bytes), Rank{proc})) return {};
     HandleWords words(handle);
     return job.rma->start(Transfer{OperationKind::get, {}, dst, src, static_cast<std::size_t>(bytes), Rank{proc}},
                           words.core());

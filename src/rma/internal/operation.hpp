@@ -44,6 +44,8 @@ class HandleTable {
   /// Null for a handle that nothing was started on, or a copy of one that was released.
   rma::Operation* find(const Handle& handle);
   static bool aggregates(const Handle& handle) { return handle.aggregates_; }
+  /// Nothing was started on it, or all of that is complete. Looks at the handle alone.
+  static bool is_new(const Handle& handle) { return handle.id_ == 0; }
   /// The handle is as new; its number may be used again.
   void release(Handle& handle);
   /// All operations behind handles; others may be added in between, and are met too.
