@@ -17,10 +17,19 @@ static void get(double* value, double* remote, long count) {
   for (long i = 0; i < count; ++i) ARMCI_Get(remote, value, 8, 0);
 }
 
+static void put_and_wait(double* value, double* remote, long count) {
+  armci_hdl_t handle;
+  ARMCI_INIT_HANDLE(&handle);
+  for (long i = 0; i < count; ++i) {
+    ARMCI_NbPut(value, remote, 8, 0, &handle);
+    ARMCI_Wait(&handle);
+  }
+}
+
 static const struct {
   const char* name;
   void (*repeat)(double* value, double* remote, long count);
-} kCalls[] = {{"ARMCI_Put/8B", put}, {"ARMCI_Get/8B", get}};
+} kCalls[] = {{"ARMCI_Put/8B", put}, {"ARMCI_Get/8B", get}, {"ARMCI_NbPut,Wait/8B", put_and_wait}};
 
 static void run(unsigned number, long count) {
   void* memory[1];
