@@ -252,8 +252,10 @@ class GRAPNEL_API Runtime {
   // caller's buffers may be reused and its result is there; no write is completed by them, and a rank may return before
   // others have come. Calls of one group are matched by their order; where members call different ones, the job ends
   // with a message that names both. Results have the same bits each time (grapnel/reduction.hpp). Between nodes
-  // ⌈log2 nodes⌉ messages per node for little data. Errors of all: invalid_argument (nothing was sent), unavailable
-  // (2,048 groups have collectives on this node), peer_dead ---
+  // ⌈log2 nodes⌉ messages per node for little data. A rank that gives another one long data (from
+  // GRAPNEL_COLLECTIVE_LONG_BYTES on) waits until that one has come to the call. Errors of all: invalid_argument
+  // (nothing was sent), unavailable (2,048 groups have collectives on this node), no_memory (for long data to arrive
+  // in; the others wait for this rank), peer_dead ---
   /// `data` of the root to the `data` of all.
   Status broadcast(void* data, std::size_t bytes, Rank root);
   Status broadcast(const Group& group, void* data, std::size_t bytes, Rank root);
@@ -271,7 +273,7 @@ class GRAPNEL_API Runtime {
   Status allgather(const Group& group, const void* source, void* destination, std::size_t bytes);
   /// The i-th piece of `source` goes to member i, and from it comes the i-th piece of `destination`. Pieces lie one
   /// after the other, all of `bytes`, or of the lengths given by member; a rank sends another as much as that one
-  /// expects. One message to each member, and one for each further 4 KiB.
+  /// expects. One message to each member, and one for each further 4 KiB of what is not long.
   Status alltoall(const void* source, void* destination, std::size_t bytes);
   Status alltoall(const Group& group, const void* source, void* destination, std::size_t bytes);
   Status alltoall(const Group& group, const void* source, std::span<const std::size_t> send_bytes, void* destination,

@@ -37,11 +37,11 @@ void abort_of_calls(launch::Launch& launch, const Call& mine, Rank from, const s
   std::abort();  // not reached; the compiler does not see that through a virtual call
 }
 
-void abort_of_lengths(launch::Launch& launch, const Call& mine, Rank from, std::size_t sent_bytes,
+void abort_of_lengths(launch::Launch& launch, const Call& call, Rank sender, std::size_t sent_bytes, Rank receiver,
                       std::size_t wanted_bytes) {
   launch.abort(1, fmt::format("collective calls of one group differ: in its {} rank {} sent {} bytes where rank {} "
                               "wants {}",
-                              name_of(mine.kind), index(from), sent_bytes, index(launch.rank()), wanted_bytes));
+                              name_of(call.kind), index(sender), sent_bytes, index(receiver), wanted_bytes));
   std::abort();
 }
 

@@ -22,7 +22,8 @@ struct Call {
   std::uint32_t reduction = 0;  ///< a number made of its name and element; 0: none
   std::uint64_t amount = 0;     ///< elements, or bytes
   std::int32_t root = -1;       ///< rank; -1: none
-  std::uint32_t started = 0;    ///< 1: in two steps
+  std::uint16_t started = 0;    ///< 1: in two steps
+  std::uint16_t announces = 0;  ///< 1: in a letter of long data, which goes by another way (long_data.hpp)
 
   bool operator==(const Call&) const = default;
 };
@@ -33,14 +34,18 @@ const char* name_of(CallKind kind);
 /// "broadcast of 8 bytes from rank 3".
 std::string to_string(const Call& call);
 
-/// Sequences of letters: GroupExchange has the same groups, and counts from 0.
+// Sequences of letters: GroupExchange has the same groups, and counts from 0. Long data has more letters of the same
+// step (long_data.hpp), of which one after the other may wait for its receiver: those of odd pieces are named apart.
 inline constexpr std::uint64_t kCollectiveSequences = std::uint64_t{1} << 63;
+inline constexpr std::uint64_t kRoomLetters = std::uint64_t{1} << 62;
+inline constexpr std::uint64_t kPieceLetters = std::uint64_t{1} << 61;
+inline constexpr std::uint64_t kOddPieces = std::uint64_t{1} << 60;
 
-/// Ends the job: rank `from` made another call (nothing: what it sent names none), or one of another length.
+/// Ends the job: rank `from` made another call (nothing: what it sent names none), or two differ in a length.
 [[noreturn]] void abort_of_calls(launch::Launch& launch, const Call& mine, Rank from,
                                  const std::optional<Call>& theirs);
-[[noreturn]] void abort_of_lengths(launch::Launch& launch, const Call& mine, Rank from, std::size_t sent_bytes,
-                                   std::size_t wanted_bytes);
+[[noreturn]] void abort_of_lengths(launch::Launch& launch, const Call& call, Rank sender, std::size_t sent_bytes,
+                                   Rank receiver, std::size_t wanted_bytes);
 
 /// FNV-1a of name and element size; never 0.
 std::uint32_t number_of(const Reduction& reduction);

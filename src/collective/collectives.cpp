@@ -7,6 +7,7 @@
 
 #include "collective/arguments.hpp"
 #include "collective/settings.hpp"
+#include "rma/service.hpp"
 
 namespace grapnel::collective {
 
@@ -16,7 +17,8 @@ Collectives::Collectives(core::Core& core)
       words_(core.launch, core.waiting),
       node_(words_, core.config.get<Settings>().flat_bytes),
       gather_bytes_(core.config.get<Settings>().gather_bytes),
-      between_(core.launch, core.letters, gather_bytes_),
+      long_data_(core, core.service<rma::RmaService>().rma(), core.config.get<Settings>().long_bytes),
+      between_(core.launch, core.letters, long_data_, gather_bytes_),
       world_key_(core.world.key),
       started_(core) {}
 
@@ -63,7 +65,7 @@ Status Collectives::release(const launch::Group& group) {
 Result<Collectives::Turn> Collectives::begin(const launch::Group& group, const Call& call, std::size_t bytes,
                                              std::optional<std::size_t> root) {
   GRAPNEL_ASSIGN_OR_RETURN(Membership* const mine, membership(group));
-  Turn turn{mine, {call, group.key, mine->calls++, {}, mine->my_node}, 0, letters_.messages(), bytes};
+  Turn turn{mine, {call, group.key, mine->calls++, {}, mine->my_node}, 0, messages(), bytes};
   if (root && mine->node_of[*root] == mine->my_node) {
     const auto& here = mine->neighbours();
     turn.speaker = static_cast<std::uint32_t>(std::find(here.begin(), here.end(), *root) - here.begin());
@@ -82,7 +84,7 @@ Status Collectives::end(Turn& turn) {
     if (turn.mine->several_nodes() && turn.speaks()) GRAPNEL_TRY(between_.allgather(turn.all, nothing));
   }
   count(*turn.mine, turn.call().kind, turn.bytes);
-  if (turn.mine->several_nodes()) counts_of(turn.call().kind).messages.add(letters_.messages() - turn.letters);
+  if (turn.mine->several_nodes()) counts_of(turn.call().kind).messages.add(messages() - turn.messages);
   return {};
 }
 
@@ -197,14 +199,13 @@ Status Collectives::alltoall(const launch::Group& group, const void* source, std
   const auto* const outgoing = static_cast<const std::byte*>(source);
   auto* const incoming = static_cast<std::byte*>(destination);
   std::copy_n(outgoing + from[me], send_bytes[me], incoming + to[me]);
-  for (std::size_t distance = 1; distance < size; ++distance) {
-    const std::size_t next = (me + distance) % size;
-    GRAPNEL_TRY(between_.send(turn.all, group.members[next], 0, {outgoing + from[next], send_bytes[next]}));
+  std::vector<ByteView> out;
+  std::vector<ByteSpan> in;
+  for (std::size_t i = 0; i < size; ++i) {
+    out.emplace_back(outgoing + from[i], send_bytes[i]);
+    in.emplace_back(incoming + to[i], receive_bytes[i]);
   }
-  for (std::size_t distance = 1; distance < size; ++distance) {
-    const std::size_t last = (me + size - distance) % size;
-    GRAPNEL_TRY(between_.receive(turn.all, group.members[last], 0, {incoming + to[last], receive_bytes[last]}));
-  }
+  GRAPNEL_TRY(between_.alltoall(turn.all, group.members, me, out, in));
   return end(turn);
 }
 

@@ -2,7 +2,7 @@
 // other memory is completed by them.
 //
 //   in the node       the ranks show each other their data in node memory                       (node_part.hpp)
-//   between nodes     each node's speaker sends letters: the root, or its first member            (between_nodes.hpp)
+//   between nodes     each node's speaker sends: the root, or its first member                    (between_nodes.hpp)
 //   in the node       the speaker shows the result to the others
 //
 // A rank returns when its own buffers may be reused and its result is there. Calls of one group are matched by their
@@ -32,6 +32,7 @@
 #include "collective/between_nodes.hpp"
 #include "collective/call.hpp"
 #include "collective/group_nodes.hpp"
+#include "collective/long_data.hpp"
 #include "collective/node_part.hpp"
 #include "collective/node_words.hpp"
 #include "collective/started_calls.hpp"
@@ -114,8 +115,8 @@ class Collectives final : public core::Service {
   struct Turn {
     Membership* mine;
     Speakers all;
-    std::uint32_t speaker;  ///< place on this node of the node's speaker
-    std::uint64_t letters;  ///< sent to other nodes before
+    std::uint32_t speaker;   ///< place on this node of the node's speaker
+    std::uint64_t messages;  ///< sent to other nodes before
     std::size_t bytes;
 
     NodeMembership& on_node() const { return mine->on_node; }
@@ -136,6 +137,8 @@ class Collectives final : public core::Service {
   Membership& members_of(const launch::Group& group);
   /// `bytes` of this rank's, for the statistics. `start` has what the caller gave, and the schedule.
   Started start(const launch::Group& group, Membership& mine, const Call& call, std::size_t bytes, CallStart start);
+  /// Sent to other nodes so far, by blocking calls.
+  std::uint64_t messages() const { return letters_.messages() + long_data_.put_messages(); }
   Counts& counts_of(CallKind kind) { return counts_[static_cast<std::size_t>(kind)]; }
   void count(const Membership& mine, CallKind kind, std::size_t bytes);
 
@@ -144,6 +147,7 @@ class Collectives final : public core::Service {
   NodeWords words_;
   NodePart node_;
   const std::uint64_t gather_bytes_;
+  LongData long_data_;
   BetweenNodes between_;
   std::map<std::uint64_t, Membership> memberships_;  ///< by the group's key
   Membership* world_ = nullptr;                      ///< once it has been used

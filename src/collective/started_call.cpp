@@ -118,7 +118,7 @@ bool StartedCall::receive(const Step& step, launch::Launch& launch, exchange::Le
   base::Decoder in(ByteView(*letter).subspan(sizeof(Call)));
   const auto total = in.get<std::uint64_t>();
   if (total.value_or(0) != step.total || in.rest().size() != step.bytes) {
-    abort_of_lengths(launch, start_.call, from, total.value_or(0), step.total);
+    abort_of_lengths(launch, start_.call, from, total.value_or(0), launch.rank(), step.total);
   }
   copy_bytes(memory_.data() + step.at, in.rest().data(), step.bytes);
   return true;

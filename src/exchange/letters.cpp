@@ -119,6 +119,7 @@ Status Letters::send_away(Rank to, const Envelope& envelope, ByteView content, b
   std::array<std::byte, kLetterBytes> copy;
   std::copy(content.begin(), content.end(), copy.begin());
   progress::Client::Guard guard(*client_);
+  GRAPNEL_TRY(wait_for_window(node, content.size()));
   GRAPNEL_TRY(hand_on(to, envelope, ByteView(copy).first(content.size()), acknowledged ? &unacknowledged_ : nullptr));
   messages_sent_.add(1);
   if (!acknowledged) return client_->drain(node);
@@ -130,6 +131,22 @@ Status Letters::send_away(Rank to, const Envelope& envelope, ByteView content, b
       progress::Waiting::kForever,
       [node] {
         return progress::WaitSubject{progress::WaitKind::answer, "allgather", {index(node)}};
+      });
+}
+
+// A letter that waits for room in an inbox holds up what its origin has sent behind it: so its owner must not wait for
+// room in a window without emptying it.
+Status Letters::wait_for_window(NodeId node, std::size_t bytes) {
+  GRAPNEL_TRY(client_->endpoint(node).status());
+  if (client_->sends_at_once(node, bytes)) return {};
+  return client_->wait_until(
+      [&] {
+        collect();
+        return client_->sends_at_once(node, bytes);
+      },
+      progress::Waiting::kForever,
+      [node] {
+        return progress::WaitSubject{progress::WaitKind::window, "allgather", {index(node)}};
       });
 }
 

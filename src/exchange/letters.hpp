@@ -4,8 +4,8 @@
 // groups that overlap do not mix, whatever the order of their letters. On the node it is put into the receiver's inbox;
 // elsewhere the receiver's server puts it there, and tries again later where the inbox is full.
 //
-// Full inboxes cause no deadlock: a rank that waits for room, or for the acknowledgement of a long message, empties its
-// own inbox while it waits.
+// Full inboxes cause no deadlock: a rank that waits for room, in an inbox or in a server's window, or for the
+// acknowledgement of a long message, empties its own inbox while it waits.
 //
 // Memory: 2 MiB of a node's memory for all its inboxes, 16 to 128 KiB for each. Messages between nodes: one per 4 KiB,
 // and one answer per 16 KiB of a message.
@@ -90,6 +90,9 @@ class Letters {
   /// node is awaited. Errors: peer_dead.
   Status wait(bool from_away, const std::function<bool()>& ready, const progress::WaitSubject& subject);
 
+  /// Empties my inbox: for a caller that waits for something else, while others may wait for room in it.
+  void collect();
+
   bool is_local(Rank rank) const { return launch_.nodes().node_of[index(rank)] == launch_.node(); }
   /// Sent to other nodes so far, by `send`.
   std::uint64_t messages() const { return messages_sent_.value(); }
@@ -119,7 +122,8 @@ class Letters {
   Result<bool> try_send_away(OutgoingMessage& message, const Envelope& envelope, ByteView content);
   Result<bool> has_left(NodeId node);
   Envelope next_letter(const OutgoingMessage& message) const;
-  void collect();
+  /// Of that node's server: a letter would not wait in the window. Empties my inbox while it waits.
+  Status wait_for_window(NodeId node, std::size_t bytes);
   /// Empties my inbox into `messages_`.
   void collect_locked() GRAPNEL_REQUIRES(mutex_);
   void add(Message& message, const Letter& letter) GRAPNEL_REQUIRES(mutex_);

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -57,6 +58,11 @@ class Rma {
   void keep_out(std::uintptr_t begin, std::uintptr_t end) {
     kept_out_begin_ = begin;
     kept_out_end_ = end;
+  }
+  /// Whether some of [local, local+bytes) is kept out.
+  bool keeps_out(const void* local, std::size_t bytes) const {
+    const auto begin = reinterpret_cast<std::uintptr_t>(local);
+    return begin < kept_out_end_ && begin + bytes > kept_out_begin_;
   }
 
   /// True: the memory is in reach, and the put is complete; a started one, too, whose handle then has no part in it.
@@ -137,6 +143,15 @@ class Rma {
     }
     return true;
   }
+
+  /// Puts `source` to memory of a segment that `target` itself has named to the caller, for this put alone. On return
+  /// `source` may be reused, and messages that are sent to `target` later are behind the data; native operations are
+  /// not. A write: fences and barriers complete it. The counts of the program's puts are without it. `look` is called
+  /// at each look of a wait. The number of messages sent.
+  /// Cost: own node: a copy. Else ⌈bytes/chunk⌉ messages, or one in bulk; no round trip but bulk's.
+  /// Errors: invalid_argument (`keeps_out` holds for the source, and it goes to another node), peer_dead.
+  Result<std::uint64_t> put_to_named(ByteView source, std::byte* remote, Rank target,
+                                     const std::function<void()>& look);
 
   Status put_and_signal(const SignalledPut& what);
   Status put_and_signal(const void* source, void* remote, std::size_t bytes, void* flag, std::int32_t value,
@@ -247,6 +262,7 @@ class Rma {
   /// Errors: invalid_argument: the memory is in the network domain, where `what` would mix.
   Status check_domain(const void* remote, Rank target, const char* what) const;
   bool is_network(const void* remote, Rank target) const;
+  Status send_to_named(const ContiguousTransfer& what, Operation& operation, const std::function<void()>& look);
   Status put_elsewhere(const void* source, void* remote, std::size_t bytes, Rank target);
   Status get_elsewhere(const void* remote, void* destination, std::size_t bytes, Rank target);
   Status put_and_signal_elsewhere(const void* source, void* remote, std::size_t bytes, void* flag, std::int32_t value,

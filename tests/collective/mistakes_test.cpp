@@ -46,6 +46,14 @@ TEST(CollectiveMistakes, AreNamed) {
   expect_named({3, 1}, "root");
 }
 
+TEST(CollectiveMistakes, AreNamedWhereDataIsLong) {
+  for (const Shape shape : kShapes) {
+    for (const char* const mistake : {"count", "operation", "kind", "shorter", "sends less", "wants less"}) {
+      expect_named(shape, mistake, "OneErrsInLongData");
+    }
+  }
+}
+
 TEST(CollectiveMistakes, AreNamedWhereCallsAreStarted) {
   for (const Shape shape : kShapes) {
     for (const char* const mistake : {"count", "operation", "kind", "root", "length"}) {
@@ -63,6 +71,34 @@ TEST(CollectiveDeath, EndsTheJob) {
     EXPECT_EQ(outcome.exit_code, 128 + SIGKILL);
     EXPECT_EQ(outcome.left_behind, "");
     EXPECT_NE(outcome.output.find("rank 1 was killed by signal 9"), std::string::npos);
+  }
+}
+
+// Also in the middle of long data: a put, a wait for room, a wait for a piece.
+void exchange_until_one_dies(sim::RankWorld& me, Status& answer) {
+  auto started = runtime::assemble(foundation_of(me));
+  ASSERT_TRUE(started.ok()) << started.status().to_string();
+  Runtime& g = **started;
+  std::vector<std::int64_t> x(200'000, 1), y(x.size());
+  while (answer.ok()) {
+    answer = g.allreduce(integers(Operation::sum), x.data(), y.data(), x.size());
+    if (answer.ok()) answer = g.broadcast(x.data(), 8 * x.size(), Rank{0});
+    if (answer.ok()) answer = g.alltoall(x.data(), y.data(), 8 * x.size() / 3);
+  }
+}
+
+TEST(CollectiveDeath, IsToldToThoseThatMoveLongData) {
+  for (const Shape shape : kShapes) {
+    for (const std::uint64_t after_us : {20'000, 20'700, 21'500, 23'100, 26'000}) {
+      std::vector<Status> answers(static_cast<std::size_t>(shape.ranks));
+      sim::WorldOptions options{.ranks = shape.ranks, .nodes = shape.nodes};
+      options.seed(after_us);
+      options.kills = {{kOdd, after_us * base::kMicrosecond_ns}};
+      const auto outcome =
+          sim::run_world(options, [&](sim::RankWorld& me) { exchange_until_one_dies(me, answers[index(me.rank)]); });
+      EXPECT_TRUE(outcome.ok()) << outcome.report;
+      for (const std::size_t waiter : {0, 2}) EXPECT_CODE(Code::peer_dead, answers[waiter]);
+    }
   }
 }
 
@@ -118,6 +154,32 @@ WORLD_TEST_ON(CollectiveBody, OneErrs, std::vector<Shape>{}) {
     ASSERT_OK(g.allgather(x, y, sizeof x[0]));
   } else {
     ASSERT_OK(g.allreduce(sum, x, y, 1));
+  }
+  ASSERT_OK(g.barrier());
+}
+
+// Likewise, of data that goes by puts.
+WORLD_TEST_ON(CollectiveBody, OneErrsInLongData, std::vector<Shape>{}) {
+  const char* const given = std::getenv("GRAPNEL_TEST_MISTAKE");
+  const std::string all = given != nullptr ? given : "", mistake = g.rank() == kOdd ? all : "";
+  constexpr std::size_t kCount = 40'000;
+  std::vector<std::int64_t> x(3 * kCount, 1), y(3 * kCount);
+  const Reduction sum = integers(Operation::sum);
+  std::vector<std::size_t> send(3, 8 * kCount), receive = send;
+  if (mistake == "sends less") send[2] = 8;
+  if (mistake == "wants less") receive[2] = 8;
+  if (all == "sends less" || all == "wants less") {
+    ASSERT_OK(g.alltoall(g.world(), x.data(), send, y.data(), receive));
+  } else if (mistake == "count") {
+    ASSERT_OK(g.allreduce(sum, x.data(), y.data(), kCount + 1));
+  } else if (mistake == "shorter") {
+    ASSERT_OK(g.allreduce(sum, x.data(), y.data(), 1));
+  } else if (mistake == "operation") {
+    ASSERT_OK(g.allreduce(integers(Operation::maximum), x.data(), y.data(), kCount));
+  } else if (mistake == "kind") {
+    ASSERT_OK(g.allgather(x.data(), y.data(), 8 * kCount));
+  } else {
+    ASSERT_OK(g.allreduce(sum, x.data(), y.data(), kCount));
   }
   ASSERT_OK(g.barrier());
 }
