@@ -25,10 +25,10 @@ run_ctest_within() {
   run_ctest --stop-time "$(date -d "+$minutes minutes" '+%H:%M:%S')" "$@"
 }
 
-# Three at a time where they say that they need one processor (PROCESSORS): on two processors half of the tests' time is
+# Four at a time where they say that they need one processor (PROCESSORS): on two processors half of the tests' time is
 # jobs that start, end or sleep. Simulated worlds with a sanitizer, which is most of what such a build runs, never sleep.
 run_ctest() {
-  local status=0 planned jobs=3
+  local status=0 planned jobs=4
   [ "$preset" = release ] || jobs=2
   planned=$(ctest --test-dir "$build_dir" -N "$@" | sed -n 's/^Total Tests: //p')
   ctest --test-dir "$build_dir" -j "$jobs" --output-on-failure --no-tests=error "$@" || status=$?
