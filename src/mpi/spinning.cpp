@@ -32,6 +32,11 @@ std::optional<bool> yields_when_idle() {
 
 }  // namespace
 
+bool mpi_yields() {
+  static const bool yields = yields_when_idle().value_or(false);
+  return yields;
+}
+
 std::string warning_of_spinning(std::size_t ranks_on_machine, std::size_t processors) {
   if (ranks_on_machine <= processors || std::getenv("OMPI_MCA_mpi_yield_when_idle") != nullptr) return {};
   if (yields_when_idle().value_or(true)) return {};
