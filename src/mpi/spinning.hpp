@@ -12,8 +12,8 @@ namespace grapnel::mpi {
 /// Between MPI_Init and MPI_Finalize. Cost: reads one variable by MPI_T, where ranks outnumber processors. Local.
 std::string warning_of_spinning(std::size_t ranks_on_machine, std::size_t processors);
 
-/// Whether each look of MPI's that finds nothing gives the processor away, as mpi_yield_when_idle says. Between MPI_Init
-/// and MPI_Finalize. Cost: the first call as above, then none. Local.
+/// Whether MPI yields in each call that finds nothing, as mpi_yield_when_idle says. Between MPI_Init and MPI_Finalize.
+/// Cost: the first call as above, then none. Local.
 bool mpi_yields();
 
 }  // namespace grapnel::mpi

@@ -18,8 +18,8 @@ constexpr std::uint64_t kNapsOfALongWait = 32;
 constexpr std::int64_t kLong_bytes = std::int64_t{64} << 10;
 
 // Open MPI 5 reads its sockets in one of eight calls: with one call between two naps a message was noticed 0.8 ms late.
-// Between two yields of ours likewise, where MPI yields in each call that finds nothing: after a single one the processor
-// would be passed on twice before the next look, and a round trip of 4 ranks on 2 processors took twice as long as MPI's.
+// Between two yields of ours likewise, where MPI yields in each call that finds nothing: after a single call the
+// processor is passed on twice before the next look, and a round trip of 4 ranks on 2 processors took twice MPI's time.
 constexpr int kTestsOfALook = 8;
 // Between two spins: they find what is near, and that is over after the first of them.
 constexpr int kNapsInARow = 16;
