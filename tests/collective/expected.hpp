@@ -72,4 +72,26 @@ inline std::vector<Group> groups_of(const Runtime& g) {
           group_where(g, [&](Rank rank) { return index(rank) == 0 || index(rank) + 1 == size; })};
 }
 
+/// Rank `root` of the group, which the round names, broadcasts; all compare.
+inline void broadcast_and_compare(Runtime& g, const Group& group, std::uint64_t round, std::size_t bytes) {
+  const auto members = group.members();
+  const Rank root = members[round % members.size()];
+  const Bytes wanted = bytes_of(root, round, bytes);
+  Bytes data = g.rank() == root ? wanted : Bytes(bytes);
+  ASSERT_OK(g.broadcast(group, data.data(), bytes, root));
+  ASSERT_EQ(data, wanted) << bytes << " bytes from " << index(root);
+}
+
+inline void gather_and_compare(Runtime& g, const Group& group, std::uint64_t round, std::size_t bytes) {
+  Bytes wanted;
+  for (const Rank member : group.members()) {
+    const Bytes one = bytes_of(member, round, bytes);
+    wanted.insert(wanted.end(), one.begin(), one.end());
+  }
+  Bytes gathered(wanted.size());
+  const Bytes mine = bytes_of(g.rank(), round, bytes);
+  ASSERT_OK(g.allgather(group, mine.data(), gathered.data(), bytes));
+  ASSERT_EQ(gathered, wanted) << bytes;
+}
+
 }  // namespace grapnel::test

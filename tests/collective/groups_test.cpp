@@ -22,27 +22,6 @@ void allreduce_and_compare(Runtime& g, const Group& group, std::uint64_t round, 
   ASSERT_EQ(mine, joined_by(g, group, sum, all)) << "round " << round;
 }
 
-void gather_and_compare(Runtime& g, const Group& group, std::uint64_t round, std::size_t bytes) {
-  Bytes wanted;
-  for (const Rank member : group.members()) {
-    const Bytes one = bytes_of(member, round, bytes);
-    wanted.insert(wanted.end(), one.begin(), one.end());
-  }
-  Bytes gathered(wanted.size());
-  const Bytes mine = bytes_of(g.rank(), round, bytes);
-  ASSERT_OK(g.allgather(group, mine.data(), gathered.data(), bytes));
-  ASSERT_EQ(gathered, wanted);
-}
-
-void broadcast_and_compare(Runtime& g, const Group& group, std::uint64_t round, std::size_t bytes) {
-  const auto members = group.members();
-  const Rank root = members[round % members.size()];
-  const Bytes wanted = bytes_of(root, round, bytes);
-  Bytes data = g.rank() == root ? wanted : Bytes(bytes);
-  ASSERT_OK(g.broadcast(group, data.data(), bytes, root));
-  ASSERT_EQ(data, wanted);
-}
-
 }  // namespace
 
 // Each rank takes its groups in the same random order, so posts change hands between groups all the time.
