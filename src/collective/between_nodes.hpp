@@ -8,9 +8,9 @@
 //
 // What the nodes bring is joined in the order of nodes, so the result has the same bits whichever way it was made.
 //
-// Cost, for M nodes: per node ⌈log2 M⌉ messages for little data and an allgather, M − 1 + ⌈log2 M⌉ for more (and one
-// for each further 4 KiB of a message; of long data, as long_data.hpp says). Memory: what the nodes bring, kMostAtOnce
-// at most.
+// Cost, for M nodes: a node sends ⌈log2 M⌉ messages for little data and an allgather, M − 1 + ⌈log2 M⌉ for more. By
+// letters each further 4 KiB is a message; long_data.hpp has the cost of long data. Memory: what the nodes bring, at
+// most kMostAtOnce.
 // Threads: of one rank one at a time.
 // Source: Bruck et al., "Efficient algorithms for all-to-all communications", 1997; R. Thakur et al., "Optimization of
 // collective communication operations in MPICH", 2005.

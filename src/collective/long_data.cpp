@@ -53,7 +53,10 @@ Status LongData::assign_rooms(std::span<LongIncoming> in) {
     return (pieces * one.piece_bytes() + kAlignment - 1) / kAlignment * kAlignment;
   };
   std::size_t bytes = 0;
-  for (const LongIncoming& one : in) bytes += room_of(one);
+  for (const LongIncoming& one : in) {
+    GRAPNEL_ASSERT(one.bytes > 0 && one.rooms == 0, "a message of {} bytes, {} rooms named", one.bytes, one.rooms);
+    bytes += room_of(one);
+  }
   if (bytes > staging_bytes_) {
     if (staging_ != nullptr) GRAPNEL_TRY(segments_.free(alone_, staging_));
     staging_ = nullptr;
@@ -130,6 +133,7 @@ Status LongData::carry(const Speakers& all, std::span<LongOutgoing> out, std::sp
 
 Status LongData::name_room(const Speakers& all, LongIncoming& one) {
   if (one.named == one.bytes) return {};
+  GRAPNEL_ASSERT(one.rooms - one.pieces < 2, "a third room at once: {} named, {} pieces taken", one.rooms, one.pieces);
   const std::size_t most = one.piece_bytes(), bytes = std::min(most, one.bytes - one.named);
   std::byte* const place = one.room + one.rooms % 2 * most;
   const LongLetter letter{announced(all.call), one.bytes, reinterpret_cast<std::uint64_t>(place), bytes};
@@ -160,6 +164,7 @@ Status LongData::take_letter(const Speakers& all, LongIncoming& one) {
     one.announced = true;
     return {};
   }
+  GRAPNEL_ASSERT(one.pieces < one.rooms, "piece {} has no room, {} are named", one.pieces, one.rooms);
   const std::size_t most = one.piece_bytes(), bytes = std::min(most, one.bytes - one.taken);
   one.take(one.taken, {one.room + one.pieces % 2 * most, bytes});
   one.taken += bytes;

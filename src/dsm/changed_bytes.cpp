@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/check.hpp"
 #include "dsm/shared_page.hpp"
 #include "os/cpu.hpp"
 
@@ -87,30 +88,28 @@ inline std::byte* gather(std::byte* out, const std::byte* line, std::uint64_t ma
   return out;
 }
 
-std::byte* gather(std::byte* out, const std::byte* memory, const Changes& changes) {
+// Calls `line(offset, changed bytes)`.
+template <typename Line>
+inline void for_each_line(const Changes& changes, Line line) {
   const std::uint64_t* mask = changes.bytes.data();
-  for (std::uint64_t left = changes.lines; left != 0; left &= left - 1) {
-    out = gather(out, memory + offset_of(left), *mask++);
-  }
+  for (std::uint64_t left = changes.lines; left != 0; left &= left - 1) line(offset_of(left), *mask++);
+}
+
+std::byte* gather(std::byte* out, const std::byte* memory, const Changes& changes) {
+  for_each_line(changes, [&](std::size_t at, std::uint64_t mask) { out = gather(out, memory + at, mask); });
   return out;
 }
 
 void scatter(std::byte* page, const std::byte* bytes, const Changes& changes) {
-  const std::uint64_t* mask = changes.bytes.data();
-  for (std::uint64_t left = changes.lines; left != 0; left &= left - 1) {
-    bytes = scatter(page + offset_of(left), *mask++, bytes);
-  }
+  for_each_line(changes, [&](std::size_t at, std::uint64_t mask) { bytes = scatter(page + at, mask, bytes); });
 }
 
 void place(std::byte* page, const std::byte* memory, const Changes& changes) {
-  const std::uint64_t* mask = changes.bytes.data();
-  for (std::uint64_t left = changes.lines; left != 0; left &= left - 1) {
-    std::byte* const to = page + offset_of(left);
-    const std::byte* const from = memory + offset_of(left);
+  for_each_line(changes, [&](std::size_t line, std::uint64_t mask) {
     for_each_word(
-        *mask++, [&](std::size_t at) { store_word(to + at, from + at); },
-        [&](std::size_t at, unsigned count) { copy_part(to + at, from + at, count); });
-  }
+        mask, [&](std::size_t at) { store_word(page + line + at, memory + line + at); },
+        [&](std::size_t at, unsigned count) { copy_part(page + line + at, memory + line + at, count); });
+  });
 }
 
 }  // namespace portable
@@ -157,6 +156,11 @@ constexpr ChangedBytesMethod kMethods[] = {
 #endif
 };
 
+void assert_sound([[maybe_unused]] const Changes& changes) {
+  GRAPNEL_ASSERT(changes.count == static_cast<std::size_t>(std::popcount(changes.lines)),
+                 "masks of {} lines; the bits {:#x} name others", changes.count, changes.lines);
+}
+
 const ChangedBytesMethod kMethod = changed_bytes_methods().back();
 
 }  // namespace
@@ -166,11 +170,18 @@ std::span<const ChangedBytesMethod> changed_bytes_methods() {
 }
 
 std::byte* gather(std::byte* out, const std::byte* memory, const Changes& changes) {
+  assert_sound(changes);
   return kMethod.gather(out, memory, changes);
 }
 
-void scatter(std::byte* page, const std::byte* bytes, const Changes& changes) { kMethod.scatter(page, bytes, changes); }
+void scatter(std::byte* page, const std::byte* bytes, const Changes& changes) {
+  assert_sound(changes);
+  kMethod.scatter(page, bytes, changes);
+}
 
-void place(std::byte* page, const std::byte* memory, const Changes& changes) { kMethod.place(page, memory, changes); }
+void place(std::byte* page, const std::byte* memory, const Changes& changes) {
+  assert_sound(changes);
+  kMethod.place(page, memory, changes);
+}
 
 }  // namespace grapnel::dsm

@@ -15,12 +15,12 @@
 
 namespace grapnel::dsm {
 
-/// Writes the changed bytes of `memory`, a page that no thread writes meanwhile, to `out`; the answer is their end. Up
-/// to kLineBytes are written for each changed line, also where fewer have changed.
+/// Copies the changed bytes of a page to `out`, one after the other, and returns their end. `memory`: the twin; no
+/// thread writes it during the call. `out` has room for kLineBytes for each changed line: the call may write all of it.
 using Gather = std::byte* (*)(std::byte* out, const std::byte* memory, const Changes& changes);
-/// Writes consecutive bytes into a page, to the places of `changes`.
+/// Copies consecutive bytes to the places in a page that `changes` names. Reads as many bytes as have changed.
 using Scatter = void (*)(std::byte* page, const std::byte* bytes, const Changes& changes);
-/// Writes the changed bytes of `memory`, which no thread writes meanwhile, into a page, to the same places.
+/// Copies the changed bytes of one page to the same places of another. No thread writes `memory` during the call.
 using Place = void (*)(std::byte* page, const std::byte* memory, const Changes& changes);
 
 struct ChangedBytesMethod {

@@ -138,7 +138,7 @@ Status Heap::fetch(std::size_t page) {
     const std::vector<std::size_t> pages = pages_to_fetch(page);
     const auto got = fetch_all(by_home(pages), now, FetchReason::miss);
     fetched = got.status();
-    here = !got.ok() || *got;
+    here = !got.ok() || *got || words.is_valid();  // it may be another page whose home has moved
     for (const std::size_t one : pages) {
       if (one != page) memory_.words(one).give_back(core_.host);
     }
@@ -194,6 +194,8 @@ std::vector<std::size_t> Heap::pages_to_fetch(std::size_t page) {
 }
 
 void Heap::add_left_together(std::vector<std::size_t>& pages) {
+  GRAPNEL_ASSERT(std::is_sorted(left_together_.begin(), left_together_.end()), "{} pages, which do not ascend",
+                 left_together_.size());
   if (!std::binary_search(left_together_.begin(), left_together_.end(), pages[0])) return;
   for (const std::size_t page : std::exchange(left_together_, {})) {
     if (pages.size() >= settings_.read_ahead) return;
@@ -250,6 +252,9 @@ Result<bool> Heap::fetch_all(const std::vector<Wanted>& wanted, std::uint32_t er
   for (const auto& fetch : fetches) {
     if (fetch->refused) {
       disbelieve(fmt::format("node {} does not answer with page {}", fetch->node, fetch->asked.pages[0]));
+    }
+    if (fetch->moved && reason == FetchReason::move) {
+      disbelieve(fmt::format("node {} does not give the pages that it moves to this one", fetch->node));
     }
     here = here && !fetch->moved;
   }

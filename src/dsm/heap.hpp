@@ -153,16 +153,18 @@ class Heap {
   Status wait_for_step(std::uint32_t era, std::size_t node);
   /// The page, which is taken, and others that are taken then.
   std::vector<std::size_t> pages_to_fetch(std::size_t page);
+  /// Where the first one is of them: those that the last acquire unmapped, up to as many pages as a miss may bring.
   void add_left_together(std::vector<std::size_t>& pages) GRAPNEL_REQUIRES(mapping_);
   /// Pages that this rank has taken, and the node that has them.
   struct Wanted {
     std::size_t node;
     std::vector<std::size_t> pages;
   };
+  /// Taken pages, each at home with another node.
   std::vector<Wanted> by_home(const std::vector<std::size_t>& pages) const;
   std::size_t window_of(std::size_t page) const;
   enum class FetchReason { miss, move };
-  /// False: a node does not keep some of them any more.
+  /// False: a node does not keep some of them any more. The job ends where that is a page that moves to this node.
   Result<bool> fetch_all(const std::vector<Wanted>& wanted, std::uint32_t era, FetchReason reason);
   Status add_fetches(const Wanted& wanted, std::uint32_t era, FetchReason reason,
                      std::vector<std::unique_ptr<Fetch>>& fetches);

@@ -125,9 +125,7 @@ Status Heap::get_pages_that_come(const Meeting& meeting, std::uint32_t era, Take
       if (!memory_.words(page).is_valid() && !planted(Bug::moved_while_stale)) stale[move.from].pages.push_back(page);
     }
   }
-  GRAPNEL_ASSIGN_OR_RETURN(const bool got, fetch_all(stale, era, FetchReason::move));
-  if (!got) disbelieve("a node does not give the pages that it moves to this one");
-  return {};
+  return fetch_all(stale, era, FetchReason::move).status();
 }
 
 void Heap::move_home(std::size_t page, const Move& move, std::uint32_t era) {

@@ -32,8 +32,7 @@ Status Heap::prefetch(const void* address, std::size_t bytes) {
 Status Heap::prefetch_some(os::Pages pages) {
   const std::uint32_t now = era();
   Taken taken(*this);
-  std::vector<Wanted> wanted;
-  for (std::size_t node = 0; node < memory_.node_count(); ++node) wanted.push_back({node, {}});
+  std::vector<std::size_t> wanted;
   for (std::size_t page = pages.first; page < pages.first + pages.count; ++page) {
     if (memory_.words(page).home.load(std::memory_order_acquire) == 0) GRAPNEL_TRY(find_home(page));
   }
@@ -41,10 +40,10 @@ Status Heap::prefetch_some(os::Pages pages) {
     const PageWords& words = memory_.words(page);
     if (words.is_valid() || !taken.try_add(page)) continue;
     const std::uint32_t home = words.home.load(std::memory_order_acquire);
-    if (home != 0 && home != my_home() && !words.is_valid()) wanted[home - 1].pages.push_back(page);
+    if (home != 0 && home != my_home() && !words.is_valid()) wanted.push_back(page);
   }
   // Where a home has moved, an access looks again.
-  return fetch_all(wanted, now, FetchReason::miss).status();
+  return fetch_all(by_home(wanted), now, FetchReason::miss).status();
 }
 
 Status Heap::map_valid(os::Pages pages) {

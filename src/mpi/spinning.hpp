@@ -12,8 +12,8 @@ namespace grapnel::mpi {
 /// Between MPI_Init and MPI_Finalize. Cost: reads one variable by MPI_T, where ranks outnumber processors. Local.
 std::string warning_of_spinning(std::size_t ranks_on_machine, std::size_t processors);
 
-/// Whether MPI yields in each call that finds nothing, as mpi_yield_when_idle says. Between MPI_Init and MPI_Finalize.
-/// Cost: the first call as above, then none. Local.
+/// True: a call of MPI that moves no message yields the processor (Open MPI's variable mpi_yield_when_idle is set).
+/// Between MPI_Init and MPI_Finalize. Cost: the first call reads that variable by MPI_T, later ones nothing. Local.
 bool mpi_yields();
 
 }  // namespace grapnel::mpi
