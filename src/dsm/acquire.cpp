@@ -158,7 +158,7 @@ void Heap::unmap_stale() {
   stale.erase(std::unique(stale.begin(), stale.end()), stale.end());
   for (const os::Pages& run : runs_of(stale)) must(trap_->unmap(run));
   counts_.unmapped_pages.add(stale.size());
-  if (!stale.empty()) left_together_ = stale;
+  if (!stale.empty()) used_together_.begin_interval();
   for (const std::size_t page : stale) {
     mapped_.remove(page);
     watched_.remove(page);

@@ -82,6 +82,7 @@ Result<bool> Heap::map_valid_page(std::size_t page, bool writes) {
   mapped_.add(page);
   watched_.add(page);
   used_.add(page);
+  used_together_.add(page);
   GRAPNEL_TRY(map_ahead(page));
   return true;
 }
@@ -97,6 +98,7 @@ Status Heap::map_ahead(std::size_t page) {
     mapped_.add(next);
     watched_.add(next);
     used_.add(next);
+    used_together_.add(next);
   }
   if (next == page + 1) return {};
   counts_.mapped_ahead.add(next - page - 1);

@@ -6,9 +6,9 @@
 // Ahead of a miss, where their `busy` is free at once, from the same home: for a stale page the stale ones behind it
 // that this rank used, too; for an absent one, the absent ones behind it, 1, 2, 4 … while misses follow each other.
 //
-// From other places and homes: the pages that went stale together with this one, in the same acquire. A loop that used
-// them between two barriers will use them again, so one wait brings what all its misses would wait for. They are
-// mapped when they are accessed: one that is not accessed is not fetched with the others the next time.
+// From other places and homes: the pages that this rank used together with this one the last time. A loop will use
+// them again, so one wait brings what all its misses would wait for. They are mapped when they are accessed: one that
+// is not accessed is not fetched with the others the next time.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -188,25 +188,23 @@ std::vector<std::size_t> Heap::pages_to_fetch(std::size_t page) {
     absent_window_.store(2 * most, std::memory_order_relaxed);
     next_absent_.store(pages.back() + 1, std::memory_order_relaxed);
   } else {
-    add_left_together(pages);
+    add_used_together(pages);
   }
   return pages;
 }
 
-void Heap::add_left_together(std::vector<std::size_t>& pages) {
-  GRAPNEL_ASSERT(std::is_sorted(left_together_.begin(), left_together_.end()), "{} pages, which do not ascend",
-                 left_together_.size());
-  if (!std::binary_search(left_together_.begin(), left_together_.end(), pages[0])) return;
-  for (const std::size_t page : std::exchange(left_together_, {})) {
-    if (pages.size() >= settings_.read_ahead) return;
+void Heap::add_used_together(std::vector<std::size_t>& pages) {
+  used_together_.for_each_with(pages[0], [&](std::size_t page) {
+    if (pages.size() >= settings_.read_ahead) return false;
     PageWords& words = memory_.words(page);
-    if (words.is_valid() || !words.try_take()) continue;
+    if (words.is_valid() || !words.try_take()) return true;
     if (words.is_valid() || words.is_absent() || words.home.load(std::memory_order_acquire) == my_home()) {
       words.give_back(core_.host);
     } else {
       pages.push_back(page);
     }
-  }
+    return true;
+  });
 }
 
 std::vector<Heap::Wanted> Heap::by_home(const std::vector<std::size_t>& pages) const {

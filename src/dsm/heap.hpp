@@ -2,6 +2,7 @@
 //
 //   fault.cpp, fetch.cpp   a fault maps what is valid here; else it is brought first: with hlrc from its home
 //   release.cpp            with hlrc what was written goes to its homes as diffs; then an interval names the pages
+//   served.cpp             of home pages, those that other nodes got are watched from the next release on
 //   acquire.cpp            intervals that come along, or are asked for, make pages stale, which are unmapped
 //   moves.cpp              homes move in barriers; place.cpp, prefetch.cpp: what a program may ask for beforehand
 //   synchronize.cpp        locks and barriers are those of `locks` and `sync`: what they carry is intervals
@@ -32,11 +33,13 @@
 #include "dsm/messages.hpp"
 #include "dsm/node_log.hpp"
 #include "dsm/page_allocator.hpp"
+#include "dsm/page_predictor.hpp"
 #include "dsm/page_set.hpp"
 #include "dsm/records.hpp"
 #include "dsm/report.hpp"
 #include "dsm/settings.hpp"
 #include "dsm/small_blocks.hpp"
+#include "dsm/used_together.hpp"
 #include "grapnel/heap_options.hpp"
 #include "locks/lock_set.hpp"
 #include "os/fault_handler.hpp"
@@ -153,8 +156,8 @@ class Heap {
   Status wait_for_step(std::uint32_t era, std::size_t node);
   /// The page, which is taken, and others that are taken then.
   std::vector<std::size_t> pages_to_fetch(std::size_t page);
-  /// Where the first one is of them: those that the last acquire unmapped, up to as many pages as a miss may bring.
-  void add_left_together(std::vector<std::size_t>& pages) GRAPNEL_REQUIRES(mapping_);
+  /// Stale ones that this rank used together with the first one, up to as many pages as a miss may bring.
+  void add_used_together(std::vector<std::size_t>& pages) GRAPNEL_REQUIRES(mapping_);
   /// Pages that this rank has taken, and the node that has them.
   struct Wanted {
     std::size_t node;
@@ -178,10 +181,15 @@ class Heap {
   void collect_written(std::vector<std::size_t>& cached, std::vector<std::size_t>& at_home);
   void add_steady(std::vector<std::size_t>& written) GRAPNEL_REQUIRES(mapping_);
   void find_steady(const std::vector<std::size_t>& cached);
-  void watch_what_was_served();
   Status flush(const std::vector<std::size_t>& cached, Taken& taken);
   Status add_diff(Flush& flush, std::size_t page);
   Status send_diffs(Flush& flush, std::size_t home, bool is_last);
+
+  // served.cpp
+  /// Home pages that other nodes got since the last release: those that are watched from now on. The others are
+  /// predicted to be written, and added.
+  std::vector<std::size_t> watch_what_was_served(std::vector<std::size_t>& written);
+  void learn_served(const std::vector<std::size_t>& watched, const std::vector<std::size_t>& written);
 
   // acquire.cpp
   struct Question;
@@ -247,12 +255,14 @@ class Heap {
   PageSet watched_ GRAPNEL_GUARDED_BY(mapping_);  ///< mapped, and its writes are of interest
   PageSet steady_ GRAPNEL_GUARDED_BY(mapping_);   ///< mapped, and written before each of the last releases
   PageSet used_ GRAPNEL_GUARDED_BY(mapping_);     ///< mapped at some time
-  std::vector<std::size_t> left_together_ GRAPNEL_GUARDED_BY(mapping_);  ///< unmapped by the last acquire that did
+  UsedTogether used_together_ GRAPNEL_GUARDED_BY(mapping_);
   PageSet carry_ GRAPNEL_GUARDED_BY(mapping_);  ///< written, though the trap knows nothing of it any more
   DiffRooms rooms_;
   std::vector<std::size_t> last_written_;  ///< cached pages, ascending, before the last release that named any
   std::uint64_t stale_cursor_ = 0, served_cursor_ = 0;
-  std::vector<Interval> since_barrier_;  ///< that this rank made; none, once they are more than kMostRunsKept
+  PagePredictor served_;                         ///< home pages: written soon after they were served
+  std::vector<std::size_t> served_not_written_;  ///< watched, ascending, since the release before
+  std::vector<Interval> since_barrier_;          ///< that this rank made; none, once they are more than kMostRunsKept
   static constexpr std::size_t kMostRunsKept = 512;
   std::size_t runs_since_barrier_ = 0;
   std::uint32_t barriers_done_ = 0;

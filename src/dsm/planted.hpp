@@ -18,6 +18,7 @@ enum class Bug {
   busy_not_asked,            ///< 7: … nor whether another rank flushes it
   mark_after_look,           ///< 8: the server marks a page as served after it has copied it
   served_not_read,           ///< 8: a release does not look which home pages were served
+  predicted_not_named,       ///< 8: a page that is predicted to be written does not count as written
   named_for_ever,            ///< 8: a page that was named is never tracked again
   own_place_skipped,         ///< 9: a rank skips the stale log where its node knew all before
   moved_while_stale,         ///< 10: a stale copy becomes the home's page

@@ -60,6 +60,7 @@ Status Heap::map_valid(os::Pages pages) {
         mapped_.add(page);
         watched_.add(page);
         used_.add(page);
+        used_together_.add(page);
       }
     }
     counts_.mapped_ahead.add(valid.size());

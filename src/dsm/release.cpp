@@ -91,25 +91,12 @@ Status Heap::release_writes() {
   return {};
 }
 
-void Heap::watch_what_was_served() {
-  if (planted(Bug::served_not_read)) return;
-  std::vector<std::size_t> served;
-  const bool whole = log_.read_served(served_cursor_, [&](std::size_t page) { served.push_back(page); });
-  const base::MutexLock lock(mapping_);
-  if (!whole) served = mapped_.pages();
-  for (const std::size_t page : served) {
-    const PageWords& words = memory_.words(page);
-    const bool here = words.home.load(std::memory_order_relaxed) == my_home();
-    if (here && mapped_.has(page) && (whole || words.is_tracked())) watched_.add(page);
-  }
-}
-
 // Pages that are mapped bare count as written: no first write of them was noticed.
 void Heap::collect_written(std::vector<std::size_t>& cached, std::vector<std::size_t>& at_home) {
   // Pairs with the server's, between its mark and its look at the page (handlers.cpp).
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  watch_what_was_served();
   std::vector<std::size_t> written;
+  const std::vector<std::size_t> served = watch_what_was_served(written);
   {
     const base::MutexLock lock(mapping_);
     add_steady(written);
@@ -123,6 +110,7 @@ void Heap::collect_written(std::vector<std::size_t>& cached, std::vector<std::si
   }
   std::sort(written.begin(), written.end());
   written.erase(std::unique(written.begin(), written.end()), written.end());
+  learn_served(served, written);
   counts_.written_pages.add(written.size());
   for (const std::size_t page : written) {
     const bool here = memory_.words(page).home.load(std::memory_order_relaxed) == my_home();

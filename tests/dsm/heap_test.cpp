@@ -303,42 +303,6 @@ WORLD_TEST_ALONE(HeapCounts, NeighboursEdgesAreOneFetchEach) {
   h.barrier();
 }
 
-// One rank of each node writes a page far from the others', and the last rank reads those of other nodes. What was read
-// between the last two barriers comes along with the first miss; what came along and was not read does not come again.
-WORLD_TEST_ALONE_ON(HeapCounts, WhatOneAcquireMadeStaleComesAtOnce, shapes_from(2)) {
-  SmallHeap h(g);
-  std::vector<int> writers;
-  for (int rank = 0; rank < h.size(); ++rank) {
-    bool first = g.node_of(Rank{rank}) != g.node_of(Rank{h.size() - 1});
-    for (int before = 0; before < rank; ++before) first = first && g.node_of(Rank{before}) != g.node_of(Rank{rank});
-    if (first) writers.push_back(rank);
-  }
-  const auto page = [](int writer) { return static_cast<std::size_t>(writer) * 32 * kPage; };
-  const bool reads = h.me() == h.size() - 1;
-  std::uint64_t round = 0;
-  // Reads the pages of the first `count` writers: how many messages and pages that took.
-  const auto read_after_writes = [&](std::size_t count) {
-    ++round;
-    for (const int writer : writers) {
-      if (writer == h.me()) h.set(page(writer), round);
-    }
-    h.barrier();
-    const SharedHeapCounts before = h.heap().counts();
-    for (std::size_t i = 0; i < count && reads; ++i) EXPECT_EQ(h.get(page(writers[i])), round);
-    const SharedHeapCounts after = h.heap().counts();
-    EXPECT_EQ(after.faults - before.faults, reads ? count : 0);
-    h.barrier();
-    return std::pair(after.fetches - before.fetches, after.fetched_pages - before.fetched_pages);
-  };
-  const std::size_t all = writers.size(), some = std::min<std::size_t>(all, 1);
-  read_after_writes(all);
-  read_after_writes(all);
-  const std::pair<std::uint64_t, std::uint64_t> none{0, 0}, one{some, some}, each{all, all};
-  EXPECT_EQ(read_after_writes(all), reads ? each : none);
-  EXPECT_EQ(read_after_writes(some), reads ? each : none);
-  EXPECT_EQ(read_after_writes(some), reads ? one : none);
-}
-
 // A write of what was there before is a fault, a look and a name, and no diff.
 WORLD_TEST_ALONE_ON(HeapCounts, AWriteThatChangesNothingIsAnEmptyDiff, shapes_from(2)) {
   SmallHeap h(g);

@@ -37,7 +37,11 @@ inline std::uint64_t content(std::size_t region, std::uint64_t version, std::siz
 class Program {
  public:
   Program(std::uint64_t seed, int ranks, std::size_t pages)
-      : random_(seed), ranks_(ranks), is_steady_(seed % 3 == 1), owners_(pages) {
+      : random_(seed),
+        ranks_(ranks),
+        is_steady_(seed % 3 == 1),
+        steady_phases_(seed % 2 == 1 ? 4 : 16),
+        owners_(pages) {
     std::size_t at = random_.below(30);
     while (true) {
       const std::size_t words = random_.chance(0.1) ? 1 + random_.below(600) : 1 + random_.below(6);
@@ -47,7 +51,7 @@ class Program {
     }
   }
 
-  int phases() const { return is_steady_ ? 3 * kSteadyPhases : 5; }
+  int phases() const { return is_steady_ ? kSteadyPhases : 5; }
 
   std::vector<Use> next_phase() {
     std::vector<Use> uses(regions.size());
@@ -73,11 +77,11 @@ class Program {
   std::vector<Region> regions;
 
  private:
-  static constexpr int kSteadyPhases = 4;
+  static constexpr int kSteadyPhases = 16;
 
   void plan_steady_phase(std::vector<Use>& uses) {
     const auto ranks = static_cast<std::uint64_t>(ranks_);
-    if (phase_++ % kSteadyPhases == 0) {
+    if (phase_++ % steady_phases_ == 0) {
       for (int& owner : owners_) owner = static_cast<int>(random_.below(ranks));
     }
     for (std::size_t i = 0; i < uses.size(); ++i) {
@@ -94,6 +98,7 @@ class Program {
   base::Random random_;
   const int ranks_;
   const bool is_steady_;
+  const int steady_phases_;  ///< in which a page's owner is the same
   int phase_ = 0;
   std::vector<int> owners_;  ///< by page
 };
