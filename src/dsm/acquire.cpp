@@ -162,7 +162,7 @@ void Heap::unmap_stale() {
   for (const std::size_t page : stale) {
     mapped_.remove(page);
     watched_.remove(page);
-    steady_.remove(page);
+    steady_.erase(page);
     const bool written = !planted(Bug::dirt_forgotten) && differs(memory_.page(page), memory_.twin(page));
     // After the comparison: a flush that made them equal holds the page until its home has acknowledged it.
     std::atomic_thread_fence(std::memory_order_seq_cst);

@@ -23,11 +23,15 @@ using Scatter = void (*)(std::byte* page, const std::byte* bytes, const Changes&
 /// Copies the changed bytes of one page to the same places of another. No thread writes `memory` during the call.
 using Place = void (*)(std::byte* page, const std::byte* memory, const Changes& changes);
 
+/// How many bytes have changed, by the masks of `lines` changed lines, at any alignment; at most kLines.
+using ChangedCount = std::size_t (*)(const std::byte* masks, std::size_t lines);
+
 struct ChangedBytesMethod {
   const char* name;
   Gather gather;
   Scatter scatter;
   Place place;
+  ChangedCount count;
 };
 
 /// All that run on this processor, the best last; for tests and measurements.
@@ -37,5 +41,6 @@ std::span<const ChangedBytesMethod> changed_bytes_methods();
 std::byte* gather(std::byte* out, const std::byte* memory, const Changes& changes);
 void scatter(std::byte* page, const std::byte* bytes, const Changes& changes);
 void place(std::byte* page, const std::byte* memory, const Changes& changes);
+std::size_t changed_count(const std::byte* masks, std::size_t lines);
 
 }  // namespace grapnel::dsm

@@ -39,33 +39,6 @@ std::uint64_t word_at(ByteView diff, std::size_t index) {
   return word;
 }
 
-// Of two words, summed in eight parts: x86-64's baseline has no instruction for it.
-inline Part bits_set(Part words) {
-  constexpr Part kOnes = {0x5555555555555555, 0x5555555555555555}, kPairs = {0x3333333333333333, 0x3333333333333333},
-                 kNibbles = {0x0f0f0f0f0f0f0f0f, 0x0f0f0f0f0f0f0f0f}, kBytes = {0x00ff00ff00ff00ff, 0x00ff00ff00ff00ff};
-  words -= words >> 1 & kOnes;
-  words = (words & kPairs) + (words >> 2 & kPairs);
-  words = (words + (words >> 4)) & kNibbles;
-  return (words & kBytes) + (words >> 8 & kBytes);
-}
-
-// Of at most kLines words.
-std::size_t bits_set(const std::byte* words, std::size_t count) {
-  Part sums{};
-  for (; count >= 2; count -= 2, words += sizeof(Part)) {
-    Part two;
-    std::memcpy(&two, words, sizeof two);
-    sums += bits_set(two);
-  }
-  if (count == 1) {
-    std::uint64_t last;
-    std::memcpy(&last, words, sizeof last);
-    sums += bits_set(Part{last, 0});
-  }
-  const std::uint64_t sum = sums[0] + sums[1];
-  return (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32 & 0xffff) + (sum >> 48);
-}
-
 }  // namespace
 
 // The changed bytes are taken from the twin, the one copy of what was seen.
@@ -94,7 +67,7 @@ bool is_diff(ByteView diff) {
   const auto count = static_cast<std::size_t>(std::popcount(word_at(diff, 0)));
   const std::size_t head = sizeof(std::uint64_t) * (1 + count);
   if (diff.size() < head) return false;
-  return diff.size() == head + bits_set(diff.data() + sizeof(std::uint64_t), count);
+  return diff.size() == head + changed_count(diff.data() + sizeof(std::uint64_t), count);
 }
 
 void apply_diff(std::byte* page, ByteView diff) {

@@ -31,7 +31,6 @@ Heap::Heap(core::Core& core, sync::Barriers& barriers, HeapParts parts)
       protocol_(make_protocol()),
       mapped_(memory_.page_count()),
       watched_(memory_.page_count()),
-      steady_(memory_.page_count()),
       used_(memory_.page_count()),
       carry_(memory_.page_count()) {}
 

@@ -2,6 +2,7 @@
 //
 //   fault.cpp, fetch.cpp   a fault maps what is valid here; else it is brought first: with hlrc from its home
 //   release.cpp            with hlrc what was written goes to its homes as diffs; then an interval names the pages
+//   steady.cpp             cached pages that are written again and again are compared, not watched
 //   served.cpp             of home pages, those that other nodes got are watched from the next release on
 //   acquire.cpp            intervals that come along, or are asked for, make pages stale, which are unmapped
 //   moves.cpp              homes move in barriers; place.cpp, prefetch.cpp: what a program may ask for beforehand
@@ -21,6 +22,7 @@
 
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "base/mutex.hpp"
@@ -179,11 +181,14 @@ class Heap {
   /// What this rank wrote is published, and an interval names it. Errors: peer_dead.
   Status release_writes();
   void collect_written(std::vector<std::size_t>& cached, std::vector<std::size_t>& at_home);
-  void add_steady(std::vector<std::size_t>& written) GRAPNEL_REQUIRES(mapping_);
-  void find_steady(const std::vector<std::size_t>& cached);
   Status flush(const std::vector<std::size_t>& cached, Taken& taken);
   Status add_diff(Flush& flush, std::size_t page);
   Status send_diffs(Flush& flush, std::size_t home, bool is_last);
+
+  // steady.cpp
+  void add_steady(std::vector<std::size_t>& written) GRAPNEL_REQUIRES(mapping_);
+  void find_steady(const std::vector<std::size_t>& cached);
+  bool may_be_written(std::size_t page) const;
 
   // served.cpp
   /// Home pages that other nodes got since the last release: those that are watched from now on. The others are
@@ -253,8 +258,10 @@ class Heap {
   base::Mutex mapping_;
   PageSet mapped_ GRAPNEL_GUARDED_BY(mapping_);
   PageSet watched_ GRAPNEL_GUARDED_BY(mapping_);  ///< mapped, and its writes are of interest
-  PageSet steady_ GRAPNEL_GUARDED_BY(mapping_);   ///< mapped, and written before each of the last releases
-  PageSet used_ GRAPNEL_GUARDED_BY(mapping_);     ///< mapped at some time
+  /// Mapped pages that are compared with their twins, not watched: how many releases in a row found one unchanged.
+  std::unordered_map<std::size_t, std::uint32_t> steady_ GRAPNEL_GUARDED_BY(mapping_);
+  static constexpr std::uint32_t kMostUnchanged = 8;
+  PageSet used_ GRAPNEL_GUARDED_BY(mapping_);  ///< mapped at some time
   UsedTogether used_together_ GRAPNEL_GUARDED_BY(mapping_);
   PageSet carry_ GRAPNEL_GUARDED_BY(mapping_);  ///< written, though the trap knows nothing of it any more
   DiffRooms rooms_;

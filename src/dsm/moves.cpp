@@ -166,7 +166,7 @@ void Heap::unmap_moved(const Meeting& meeting) {
   counts_.unmapped_pages.add(gone.size());
   for (const std::size_t page : gone) {
     // The barrier's release found it at home here.
-    GRAPNEL_ASSERT(!steady_.has(page), "page {} leaves this node and stays writable", page);
+    GRAPNEL_ASSERT(!steady_.contains(page), "page {} leaves this node and stays writable", page);
     mapped_.remove(page);
     watched_.remove(page);
   }

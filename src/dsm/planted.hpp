@@ -15,6 +15,7 @@ enum class Bug {
   dirt_forgotten,            ///< 7: what is unmapped is not compared with its twin
   given_back_before_named,   ///< 7: a flush gives `busy` back before its interval is there
   steady_not_counted,        ///< 7: a page that stays writable does not count as written
+  steady_not_asked,          ///< 7: … nor does one that another rank flushes
   busy_not_asked,            ///< 7: … nor whether another rank flushes it
   mark_after_look,           ///< 8: the server marks a page as served after it has copied it
   served_not_read,           ///< 8: a release does not look which home pages were served

@@ -119,47 +119,18 @@ void Heap::collect_written(std::vector<std::size_t>& cached, std::vector<std::si
   if (!written.empty() && protocol_->twin_is_of_last_release()) find_steady(cached);
 }
 
-// A cached page that was written before two releases in a row is not watched: a third write still faults, and no later
-// one, as long as each release finds the page changed. It counts as written then. One that was not is watched again, in
-// this release: the trap reports what this rank wrote, also where another rank's flush has made page and twin equal.
-void Heap::add_steady(std::vector<std::size_t>& written) {
-  for (const std::size_t page : steady_.pages()) {
-    GRAPNEL_ASSERT(mapped_.has(page), "page {} stays writable and is not mapped", page);
-    const bool here = memory_.words(page).home.load(std::memory_order_relaxed) == my_home();
-    if (here || !differs(memory_.page(page), memory_.twin(page))) {
-      steady_.remove(page);
-      watched_.add(page);
-    } else {
-      watched_.remove(page);
-      if (!planted(Bug::steady_not_counted)) written.push_back(page);
-    }
-  }
-}
-
-void Heap::find_steady(const std::vector<std::size_t>& cached) {
-  std::vector<std::size_t> twice;
-  std::set_intersection(cached.begin(), cached.end(), last_written_.begin(), last_written_.end(),
-                        std::back_inserter(twice));
-  last_written_ = cached;
-  const base::MutexLock lock(mapping_);
-  for (const std::size_t page : twice) {
-    if (!mapped_.has(page)) continue;
-    watched_.remove(page);
-    steady_.add(page);
-  }
-}
-
 Status Heap::flush(const std::vector<std::size_t>& cached, Taken& taken) {
   if (cached.empty()) return {};
   const Stopwatch watch(core_.host, counts_.release);
   auto flush = std::make_unique<Flush>(memory_.node_count());
   flush->body.era = era();
   Status flushed;
+  for (const std::size_t page : cached) GRAPNEL_TRY(taken.add(page));
+  // Pairs with `unmap_stale` and `may_be_written`: a rank that sees the twin as it becomes below sees that the page is
+  // taken.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
   for (const std::size_t page : cached) {
-    flushed = taken.add(page);
-    // Pairs with `unmap_stale`: a rank that sees the twin as it becomes below sees that the page is taken.
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (flushed.ok()) flushed = add_diff(*flush, page);
+    flushed = add_diff(*flush, page);
     if (!flushed.ok()) break;
   }
   for (std::size_t home = 0; home < memory_.node_count() && flushed.ok(); ++home) {

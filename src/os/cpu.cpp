@@ -47,7 +47,8 @@ unsigned family_here() {
 VectorSet vectors_here() {
   constexpr unsigned kZen5 = 0x1a;
   __builtin_cpu_init();
-  const bool has_avx512 = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi2");
+  const bool has_avx512 = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi2") &&
+                          __builtin_cpu_supports("avx512vpopcntdq");
   if (__builtin_cpu_is("amd") && has_avx512 && family_here() >= kZen5) return VectorSet::avx512_string;
   // vbmi2: since Ice Lake. Those before it clock down for wide vectors, the caller's code after them, too.
   if (__builtin_cpu_is("intel") && has_avx512) return VectorSet::avx512;

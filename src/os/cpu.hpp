@@ -28,8 +28,9 @@
 namespace grapnel::os {
 
 /// In this order: a later one has all that an earlier one has. `avx512`: with its instructions for bytes and words, and
-/// those that compress and expand bytes (avx512bw, avx512vbmi2). `avx512_string`: AMD since Zen 5, which has vectors of
-/// 64 bytes in one piece, and a string instruction that is faster than loops where data is not near.
+/// those that compress, expand and count (avx512bw, avx512vbmi2, avx512vpopcntdq). `avx512_string`: AMD since Zen 5,
+/// which has vectors of 64 bytes in one piece, and a string instruction that is faster than loops where data is not
+/// near.
 enum class VectorSet { baseline, avx2, avx512, avx512_string };
 
 /// The best one for this processor.

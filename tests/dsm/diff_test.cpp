@@ -112,6 +112,7 @@ TEST(ChangedBytes, EveryMethodMovesThemAndNothingElse) {
           packed.push_back(memory.bytes[line * kLineBytes + i]);
         }
       }
+      ASSERT_EQ(method.count(std::as_bytes(std::span(changes.bytes)).data(), changes.count), packed.size());
       Page placed = page;
       method.place(placed.bytes, memory.bytes, changes);
       ASSERT_EQ(std::memcmp(placed.bytes, expected.bytes, os::kPageBytes), 0) << method.name;

@@ -81,6 +81,41 @@ bool nested_locks_fail(std::uint64_t seed) {
   });
 }
 
+// Ranks 0 and 1 of a node write to one page again and again, each its own word, so that it is not watched. Rank 0 gives
+// its lock on to rank 3 of the next node while rank 1 flushes the page, to its home with rank 4.
+bool steady_pages_fail(std::uint64_t seed) {
+  std::atomic<std::uint64_t> written{0};  // by rank 0, under lock 1: the ranks share a process here
+  return fails({5, 3}, seed, [&](Runtime& g, std::uint64_t) {
+    constexpr std::uint64_t kRounds = 20;
+    heap_settings = {};
+    SmallHeap h(g);
+    if (h.me() == 4) h.set(4000, 1);
+    h.barrier();
+    bool right = true;
+    for (std::uint64_t round = 1; round <= kRounds; ++round) {
+      const std::size_t word = 8 * static_cast<std::size_t>(h.me());
+      if (h.me() == 0) {
+        h.lock(1);
+        h.set(word, round);
+        written = round;
+        h.lock(2);  // at home elsewhere: time passes
+        h.unlock(1);
+        h.unlock(2);
+      } else if (h.me() == 1) {
+        h.set(word, round);
+        h.lock(0);
+        h.unlock(0);
+      } else if (h.me() == 3) {
+        h.lock(1);
+        right = right && h.get(0) == written;
+        h.unlock(1);
+      }
+    }
+    h.barrier();
+    return right;
+  });
+}
+
 // Random programs whose records are collected, several in one heap.
 bool collected_programs_fail(std::uint64_t seed) {
   constexpr Shape kShapes[] = {{5, 2}, {4, 3}, {3, 3}, {7, 3}};
@@ -144,6 +179,7 @@ bool fails(std::uint64_t seed, Bug bug) {
   if (bug == Bug::records_not_asked_for || bug == Bug::more_than_told) return counters_fail(seed);
   if (bug == Bug::dropped_and_silent || bug == Bug::kept_and_stale) return collected_programs_fail(seed);
   if (bug == Bug::busy_not_asked || bug == Bug::given_back_before_named) return nested_locks_fail(seed);
+  if (bug == Bug::steady_not_asked) return steady_pages_fail(seed);
   const bool of_lrc = bug >= Bug::notice_before_record;
   return random_program_fails(seed, of_lrc ? dsm::ProtocolChoice::lrc : dsm::ProtocolChoice::hlrc);
 }
@@ -166,6 +202,7 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair{"HaveOfTheAnswer", Bug::have_of_the_answer}, std::pair{"TwinNotUpdated", Bug::twin_not_updated},
         std::pair{"MergeOverwrites", Bug::merge_overwrites}, std::pair{"FetchBesideFlush", Bug::fetch_beside_flush},
         std::pair{"DirtForgotten", Bug::dirt_forgotten}, std::pair{"SteadyNotCounted", Bug::steady_not_counted},
+        std::pair{"SteadyNotAsked", Bug::steady_not_asked},
         std::pair{"GivenBackBeforeNamed", Bug::given_back_before_named}, std::pair{"BusyNotAsked", Bug::busy_not_asked},
         std::pair{"MarkAfterLook", Bug::mark_after_look}, std::pair{"ServedNotRead", Bug::served_not_read},
         std::pair{"PredictedNotNamed", Bug::predicted_not_named}, std::pair{"NamedForEver", Bug::named_for_ever},
@@ -186,6 +223,7 @@ TEST(WithoutPlantedBug, NoSeedFails) {
     EXPECT_FALSE(random_program_fails(seed, dsm::ProtocolChoice::hlrc)) << seed;
     EXPECT_FALSE(random_program_fails(seed, dsm::ProtocolChoice::lrc)) << seed;
     EXPECT_FALSE(nested_locks_fail(seed)) << seed;
+    EXPECT_FALSE(steady_pages_fail(seed)) << seed;
     EXPECT_FALSE(counters_fail(seed)) << seed;
     EXPECT_FALSE(collected_programs_fail(seed)) << seed;
     EXPECT_FALSE(turns_fail(seed)) << seed;
