@@ -58,6 +58,7 @@ bool run_job(const CostPart& part, const WayOfProgress& way, const std::string& 
              Samples& samples) {
   std::vector<std::string> settings = way.settings;
   settings.emplace_back("GRAPNEL_DSM_READ_AHEAD=1");
+  settings.emplace_back("GRAPNEL_DSM_MOVES=off");  // or the page of the diffs would move to its writer
   TurnJob job(job_kind(fmt::format("heap_{}", part.nodes)), effort, settings);
   if (!job.join()) return false;
   for (int turn = -1; turn < kTurns * effort.pairs; ++turn) {  // the first is warm-up

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "pairs.hpp"
+#include "scenarios/dsm_use.hpp"
 
 namespace grapnel::bench {
 namespace {
@@ -55,6 +56,7 @@ class Costs {
   std::uint64_t diffs() {
     std::uint64_t time_ns = 0;
     if (me_ == 1) static_cast<void>(words_[0] + 0);
+    const SharedHeapCounts before = heap_.counts();
     for (std::uint64_t done = 0; done < work_.operations && me_ == 1; ++done) {
       must(heap_.lock(kLockOfRank1));
       for (std::uint64_t word = 0; word < work_.words; ++word) words_[word] = words_[word] + 1;
@@ -62,6 +64,7 @@ class Costs {
       must(heap_.unlock(kLockOfRank1));
       time_ns += now_ns() - begin_ns;
     }
+    if (me_ == 1) expect_read(since(heap_, before).diffs, work_.operations);
     gather();
     return time_ns / work_.operations;
   }
