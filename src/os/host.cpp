@@ -20,6 +20,7 @@
 #include "os/internal/processor_limits.hpp"
 #include "os/internal/unix_socket.hpp"
 #include "os/limits.hpp"
+#include "os/placement.hpp"
 
 namespace grapnel::os {
 namespace {
@@ -114,6 +115,7 @@ class RealHost final : public Host {
   }
 
   int cpu() override { return ::sched_getcpu(); }
+  bool move_to_cpu(int cpu) override { return os::move_to_cpu(cpu); }
 
   void relax() override { pause(); }
 

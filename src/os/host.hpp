@@ -65,6 +65,9 @@ class Host {
   /// The processor on which the caller runs; it may be another one by the time that this returns. A few ns. Any thread.
   virtual int cpu() = 0;
 
+  /// Moves the caller to that processor, once (placement.hpp). False where it may not run there, and in the simulator.
+  virtual bool move_to_cpu(int) { return false; }
+
   /// One step of a spin: `pause`; a yield point in the simulator.
   virtual void relax() = 0;
 

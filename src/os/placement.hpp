@@ -9,4 +9,7 @@ namespace grapnel::os {
 /// thread.
 bool leave_cpu();
 
+/// The same to `cpu`. False where the calling thread may not run there.
+bool move_to_cpu(int cpu);
+
 }  // namespace grapnel::os

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "os/identity.hpp"
+
 namespace grapnel::progress {
 namespace {
 
@@ -39,8 +41,9 @@ void Waiting::CoreSharing::yielded(std::uint64_t from_ns, std::uint64_t to_ns, i
 constinit thread_local BetweenSleeps* BetweenSleeps::current = nullptr;
 
 std::size_t node_memory_bytes(const launch::NodeMap& nodes, NodeId node) {
-  // The spinners, the bell's two words, and the counts of writes (write_counts.hpp).
-  return 3 * base::kCacheLineBytes + nodes.ranks_of[index(node)].size() * nodes.node_count() * sizeof(std::uint64_t);
+  // The spinners, the ranks' processors, the bell's two words, and the counts of writes (write_counts.hpp).
+  return 4 * base::kCacheLineBytes + nodes.ranks_of[index(node)].size() * sizeof(os::Word) +
+         nodes.ranks_of[index(node)].size() * nodes.node_count() * sizeof(std::uint64_t);
 }
 
 Waiting::Waiting(os::Host& host, launch::Launch& launch, std::uint64_t spin_ns)
@@ -48,6 +51,8 @@ Waiting::Waiting(os::Host& host, launch::Launch& launch, std::uint64_t spin_ns)
       launch_(launch),
       spinners_(launch.node_memory().carve<os::Word>(1).front()),
       cpu_share_(cpu_share_of_node(host, launch)),
+      places_(launch.node_memory().carve<os::Word>(launch.nodes().ranks_of[index(launch.node())].size()),
+              launch::places_in_nodes(launch.nodes())[index(launch.rank())]),
       patience_(spin_ns, 8 * spin_ns) {}
 
 bool Waiting::advance_background() {
@@ -59,6 +64,17 @@ std::uint64_t Waiting::next_piece_ns(const BetweenSleeps* between, std::uint64_t
   const std::uint64_t piece_ns = between != nullptr ? between->piece_ns() : kLongestSleep_ns;
   if (!has_background()) return piece_ns;
   return std::min(piece_ns, std::exchange(background_ns, std::min(2 * background_ns, kLongestPiece_ns)));
+}
+
+// Its new place is known before it is there, so that no other rank of this processor moves for the same reason.
+void Waiting::spread(std::uint64_t now_ns, int cpu) {
+  if (!places_.may_look(now_ns)) return;
+  const auto emptier = places_.emptier_than(cpu, os::cpus_allowed());
+  if (!emptier) return;
+  places_.note(*emptier);
+  static_cast<void>(host_.move_to_cpu(*emptier));
+  places_.moved(now_ns);
+  neighbour_.forget();
 }
 
 Waiting::Spin::Spin(Waiting& waiting, CoreSharing& neighbour, const SpinBudget& patience, std::uint64_t until_ns)
@@ -110,6 +126,9 @@ void Waiting::Spin::yield(std::uint64_t now_ns, int cpu) {
   waiting_.host_.yield();
   yielded_ns_ = waiting_.host_.now_ns();
   neighbour_.yielded(now_ns, yielded_ns_, cpu);
+  if (&neighbour_ != &waiting_.neighbour_) return;  // a server's
+  waiting_.places_.note(cpu);
+  if (neighbour_.answers_for_long()) waiting_.spread(yielded_ns_, cpu);
 }
 
 }  // namespace grapnel::progress

@@ -13,7 +13,7 @@
 //
 // A spin yields, because the awaited thread may be ready to run on the same core: the scheduler tends to wake a thread
 // that is sent something on the core of the sender. How often, and for how long it spins, is learned (`CoreSharing`,
-// `SpinBudget`).
+// `SpinBudget`). Ranks that share a core for long spread over those that have fewer of them (`CpuPlaces`).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -28,6 +28,7 @@
 #include "os/host.hpp"
 #include "progress/background.hpp"
 #include "progress/between_sleeps.hpp"
+#include "progress/internal/cpu_places.hpp"
 #include "progress/internal/spin_budget.hpp"
 #include "progress/wait_record.hpp"
 #include "transport/transport.hpp"
@@ -256,10 +257,14 @@ class Waiting {
     return false;
   }
 
+  /// Of a rank whose yields were answered for long.
+  void spread(std::uint64_t now_ns, int cpu);
+
   os::Host& host_;
   launch::Launch& launch_;
   os::Word& spinners_;
   std::uint32_t cpu_share_;
+  CpuPlaces places_;
   std::atomic<std::uint64_t> looked_ns_{0};  ///< relaxed: for statistics
   std::atomic<Background*> background_{nullptr};
   WaitRecords records_;

@@ -26,6 +26,21 @@ TEST(Host, ClockRunsForward) {
   EXPECT_GE(host->now_ns(), before);
 }
 
+TEST(Host, MovesToAProcessorOnceAndMayRunWhereItMightBefore) {
+  const auto host = make_real_host();
+  const std::vector<int> allowed = cpus_allowed();
+  int there = 0;
+  for (int round = 0; round < 10; ++round) {
+    for (const int cpu : allowed) {
+      EXPECT_TRUE(host->move_to_cpu(cpu));
+      there += host->cpu() == cpu;
+      EXPECT_EQ(cpus_allowed(), allowed);
+    }
+  }
+  EXPECT_GE(there, static_cast<int>(5 * allowed.size())) << "the kernel may have moved it on";
+  EXPECT_FALSE(host->move_to_cpu(allowed.back() + 1));
+}
+
 TEST(Host, WaitReturnsAtOnceWhenTheWordHasChanged) {
   const auto host = make_real_host();
   Word word{1};

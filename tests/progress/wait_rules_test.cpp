@@ -1,5 +1,5 @@
-// What a waiter learns, from its sleeps (SpinBudget) and from its yields (CoreSharing), and what it reports
-// (WaitRecords).
+// What a waiter learns, from its sleeps (SpinBudget) and from its yields (CoreSharing), where it moves (CpuPlaces), and
+// what it reports (WaitRecords).
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -55,6 +55,41 @@ TEST(CoreSharing, IsYieldedToAtEachStepWhereItAnswers) {
   EXPECT_TRUE(neighbour.wants_yield(1'000, 1'001, kHere));
   neighbour.yielded(20'000, 20'100, kHere);
   EXPECT_FALSE(neighbour.answers());
+}
+
+TEST(CpuPlaces, LeaveAProcessorThatHasTwoMore) {
+  std::vector<os::Word> cpus(5);
+  const auto waits_at = [&](std::size_t rank, int cpu) { CpuPlaces(cpus, rank).note(cpu); };
+  const std::vector<int> allowed{0, 1, 7};
+  const CpuPlaces first(cpus, 0);
+  waits_at(0, 0), waits_at(1, 0), waits_at(2, 1), waits_at(3, 7);
+  EXPECT_EQ(first.emptier_than(0, allowed), std::nullopt) << "2, 1 and 1 ranks";
+  waits_at(4, 0);
+  EXPECT_EQ(first.emptier_than(0, allowed), 1) << "3, 1 and 1";
+  waits_at(2, 7);
+  EXPECT_EQ(first.emptier_than(7, allowed), 1) << "none, beside 2";
+  EXPECT_EQ(first.emptier_than(1, allowed), std::nullopt);
+  EXPECT_EQ(first.emptier_than(0, std::vector{0, 7}), std::nullopt) << "1 is not allowed";
+  EXPECT_EQ(first.emptier_than(0, {}), std::nullopt);
+}
+
+TEST(CpuPlaces, AreLookedAtOnceInAMillisecondAndLessOftenAfterEachMove) {
+  std::vector<os::Word> cpus(1);
+  CpuPlaces places(cpus, 0);
+  std::uint64_t now_ns = base::kMillisecond_ns;
+  EXPECT_TRUE(places.may_look(now_ns));
+  EXPECT_FALSE(places.may_look(now_ns + base::kMillisecond_ns - 1));
+  EXPECT_TRUE(places.may_look(now_ns + base::kMillisecond_ns));
+  std::uint64_t last_ns = 0;
+  for (int move = 0; move < 15; ++move) {
+    now_ns += 2'000 * base::kMillisecond_ns;
+    places.moved(now_ns);
+    std::uint64_t pause_ns = 0;
+    while (!places.may_look(now_ns + pause_ns)) pause_ns += base::kMillisecond_ns;
+    EXPECT_GT(pause_ns + (last_ns == 1000 * base::kMillisecond_ns), last_ns);
+    last_ns = pause_ns;
+  }
+  EXPECT_EQ(last_ns, 1000 * base::kMillisecond_ns);
 }
 
 std::vector<WaitReport> reports_of(const WaitRecords& records) {
