@@ -32,6 +32,9 @@ std::uint64_t number_of(Handle handle) {
 template <typename Handle, typename Value>
 class HandleTable {
  public:
+  /// `first_slots`, a power of two: more of them for a table whose look-ups shall nearly always find their slot at once.
+  explicit HandleTable(std::size_t first_slots = kFirstSlots) : first_slots_(first_slots) {}
+
   /// Null: it is not there.
   Value* find(Handle handle) const {
     const Slots* const slots = slots_.load(std::memory_order_acquire);  // pairs with `grow`
@@ -97,7 +100,7 @@ class HandleTable {
 
   /// To at least four slots for each entry and one more.
   void grow() {
-    std::size_t count = kFirstSlots;
+    std::size_t count = first_slots_;
     while (count < 4 * (size_ + 1)) count *= 2;
     auto larger = std::make_unique<Slots>(count);
     used_ = 0;
@@ -114,6 +117,7 @@ class HandleTable {
     slots_.store(generations_.back().get(), std::memory_order_release);
   }
 
+  const std::size_t first_slots_;
   std::atomic<const Slots*> slots_{nullptr};
   std::vector<std::unique_ptr<Slots>> generations_;
   std::size_t used_ = 0, size_ = 0;
