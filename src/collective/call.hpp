@@ -23,7 +23,7 @@ struct Call {
   std::uint64_t amount = 0;     ///< elements, or bytes
   std::int32_t root = -1;       ///< rank; -1: none
   std::uint16_t started = 0;    ///< 1: in two steps
-  std::uint16_t announces = 0;  ///< 1: in a letter of long data, which goes by another way (long_data.hpp)
+  std::uint16_t announces = 0;  ///< 1: in a letter of data that goes by another way (long_data.hpp, started_call.hpp)
 
   bool operator==(const Call&) const = default;
 };
@@ -40,6 +40,8 @@ inline constexpr std::uint64_t kCollectiveSequences = std::uint64_t{1} << 63;
 inline constexpr std::uint64_t kRoomLetters = std::uint64_t{1} << 62;
 inline constexpr std::uint64_t kPieceLetters = std::uint64_t{1} << 61;
 inline constexpr std::uint64_t kOddPieces = std::uint64_t{1} << 60;
+// Of started calls: a message that its sender showed was copied (started_call.hpp).
+inline constexpr std::uint64_t kTakenLetters = std::uint64_t{1} << 59;
 
 /// Ends the job: rank `from` made another call (nothing: what it sent names none), or two differ in a length.
 [[noreturn]] void abort_of_calls(launch::Launch& launch, const Call& mine, Rank from,

@@ -20,7 +20,7 @@ Collectives::Collectives(core::Core& core)
       long_data_(core, core.service<rma::RmaService>().rma(), core.config.get<Settings>().long_bytes),
       between_(core.launch, core.letters, long_data_, gather_bytes_),
       world_key_(core.world.key),
-      started_(core) {}
+      started_(core, core.config.get<Settings>().long_bytes) {}
 
 // ---- groups ----
 

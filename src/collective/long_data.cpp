@@ -28,23 +28,12 @@ exchange::Subject subject_of(const Speakers& all, std::uint64_t kind, std::uint6
   return {all.group, all.sequence | kCollectiveSequences | kind | (piece % 2 == 1 ? kOddPieces : 0), step};
 }
 
-launch::Group group_of(const launch::Launch& launch) {
-  auto alone = launch::make_group({launch.rank()}, launch.rank(), launch.size());
-  GRAPNEL_CHECK(alone.ok(), "a group of rank {} alone", index(launch.rank()));
-  return std::move(*alone);
-}
-
 }  // namespace
 
 std::size_t LongIncoming::piece_bytes() const { return whole ? bytes : std::min(bytes, LongData::kPieceBytes); }
 
 LongData::LongData(core::Core& core, rma::Rma& rma, std::uint64_t long_bytes)
-    : launch_(core.launch),
-      letters_(core.letters),
-      segments_(core.segments),
-      rma_(rma),
-      long_bytes_(long_bytes),
-      alone_(group_of(core.launch)) {}
+    : launch_(core.launch), letters_(core.letters), segments_(core), rma_(rma), long_bytes_(long_bytes) {}
 
 Status LongData::assign_rooms(std::span<LongIncoming> in) {
   constexpr std::size_t kAlignment = 64;
@@ -58,12 +47,11 @@ Status LongData::assign_rooms(std::span<LongIncoming> in) {
     bytes += room_of(one);
   }
   if (bytes > staging_bytes_) {
-    if (staging_ != nullptr) GRAPNEL_TRY(segments_.free(alone_, staging_));
+    if (staging_ != nullptr) GRAPNEL_TRY(segments_.free(staging_));
     staging_ = nullptr;
     staging_bytes_ = 0;
     const std::size_t enough = std::bit_ceil(std::max(bytes, 2 * kPieceBytes));
-    GRAPNEL_ASSIGN_OR_RETURN(const auto allocation, segments_.allocate(alone_, enough));
-    staging_ = static_cast<std::byte*>(allocation.parts.front().address);
+    GRAPNEL_ASSIGN_OR_RETURN(staging_, segments_.allocate(enough));
     staging_bytes_ = enough;
   }
   std::byte* at = staging_;

@@ -31,11 +31,11 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "collective/own_segments.hpp"
 #include "collective/speakers.hpp"
 #include "core/core.hpp"
 #include "exchange/letters.hpp"
 #include "grapnel/status.hpp"
-#include "launch/group.hpp"
 #include "rma/rma.hpp"
 
 namespace grapnel::collective {
@@ -111,10 +111,9 @@ class LongData {
 
   launch::Launch& launch_;
   exchange::Letters& letters_;
-  segment::SegmentTable& segments_;
+  OwnSegments segments_;
   rma::Rma& rma_;
   const std::uint64_t long_bytes_;
-  const launch::Group alone_;
   std::byte* staging_ = nullptr;  ///< a segment of this rank's own
   std::size_t staging_bytes_ = 0;
   std::uint64_t put_messages_ = 0;

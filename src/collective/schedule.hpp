@@ -1,7 +1,7 @@
 // What one rank does in a collective that was started, as data: steps over memory of the call's own.
 //
 // A schedule is made when the call starts, and carried out step by step as messages come (started_call.hpp). All data
-// goes by letters from rank to rank, also in a node, because any number of calls may be under way:
+// goes from rank to rank, also in a node, because any number of calls may be under way:
 //
 //   broadcast   speakers: binomial tree from the root's node; each gives it to the others of its node
 //   reduce      a node's members give theirs to their speaker, which joins them in the order of members; the speakers

@@ -5,17 +5,38 @@
 
 namespace grapnel::collective {
 
+StartedCalls::StartedCalls(core::Core& core, std::uint64_t long_bytes)
+    : core_(core), long_bytes_(long_bytes), shown_(std::make_shared<ShownMemory>(core)) {}
+
+// Without memory in a segment letters carry all messages.
+CallMemory StartedCalls::memory_for(const CallStart& start) {
+  const Schedule& schedule = start.schedule;
+  const bool shows = std::any_of(schedule.steps.begin(), schedule.steps.end(), [&](const Step& step) {
+    return step.kind == Step::Kind::send && is_long(step.bytes) && core_.letters.is_local((*start.ranks)[step.peer]);
+  });
+  if (shows) {
+    if (const auto block = shown_->take(schedule.memory_bytes)) return {shown_, *block, schedule.memory_bytes};
+  }
+  return CallMemory(schedule.memory_bytes);
+}
+
 Result<std::shared_ptr<StartedCall>> StartedCalls::start(CallStart start) {
   // Outside the mutex: the source may lie in the shared heap, where a fault waits and advances the others.
-  auto call = std::make_shared<StartedCall>(*this, std::move(start));
+  CallMemory memory = memory_for(start);
+  const bool shows = memory.is_shown();
+  auto call = std::make_shared<StartedCall>(*this, std::move(start), std::move(memory));
   for (const Step& step : call->schedule().steps) {
-    if (step.kind == Step::Kind::send) GRAPNEL_TRY(letters_.prepare(call->rank_of(step.peer)));
+    if (step.kind == Step::Kind::send) GRAPNEL_TRY(core_.letters.prepare(call->rank_of(step.peer)));
   }
   while (const auto before = oldest_of(kMost)) GRAPNEL_TRY(wait_until_over(*before));
   {
     const base::MutexLock lock(mutex_);
     calls_.push_back(call);
-    waiting_.set_background(this);
+    if (shows) {
+      std::erase_if(showing_, [](const auto& one) { return one.expired(); });
+      showing_.push_back(call);
+    }
+    core_.waiting.set_background(this);
   }
   advance();
   return call;
@@ -25,17 +46,17 @@ bool StartedCalls::advance() {
   if (!mutex_.try_lock()) return false;  // another thread of the rank does it
   const base::MutexLock lock(mutex_, std::adopt_lock);
   bool moved = false;
-  for (const auto& call : calls_) moved |= call->advance(launch_, letters_);
+  for (const auto& call : calls_) moved |= call->advance(core_);
   if (moved) std::erase_if(calls_, [](const auto& call) { return call->is_over(); });
-  if (calls_.empty()) waiting_.set_background(nullptr);
+  if (calls_.empty()) core_.waiting.set_background(nullptr);
   return moved;
 }
 
 Result<bool> StartedCalls::test(StartedCall& call) {
   advance();
   if (!call.is_over()) {
-    GRAPNEL_TRY(waiting_.health());
-    waiting_.host().relax();
+    GRAPNEL_TRY(core_.waiting.health());
+    core_.waiting.host().relax();
     return false;
   }
   GRAPNEL_TRY(call.finish());
@@ -53,8 +74,9 @@ Status StartedCalls::wait_until_over(StartedCall& call) {
   while (!call.is_over()) {
     const std::size_t position = call.position();
     const auto awaited = call.awaited();
-    const bool from_away = leads_ && call.receives() && awaited && !letters_.is_local(*awaited);
-    GRAPNEL_TRY(letters_.wait(
+    const bool from_away = core_.server != nullptr && !call.is_unanswered() && call.receives() && awaited &&
+                           !core_.letters.is_local(*awaited);
+    GRAPNEL_TRY(core_.letters.wait(
         from_away,
         [&] {
           advance();
@@ -72,10 +94,13 @@ Status StartedCalls::complete() {
 
 void StartedCalls::stop() {
   const base::MutexLock lock(mutex_);
-  waiting_.set_background(nullptr);
+  core_.waiting.set_background(nullptr);
   for (const auto& call : calls_) {
     if (call->is_over()) continue;
     call->end(Status(Code::unavailable, "the runtime ended before this collective was waited for"));
+  }
+  for (const auto& one : showing_) {
+    if (const auto call = one.lock()) call->leave_segment();
   }
 }
 

@@ -31,10 +31,12 @@ class StartedCalls final : public progress::Background {
   /// below what letters keep of a sender (Letters::kMostKept).
   static constexpr std::size_t kMost = 128;
 
-  explicit StartedCalls(core::Core& core)
-      : launch_(core.launch), waiting_(core.waiting), letters_(core.letters), leads_(core.server != nullptr) {}
+  StartedCalls(core::Core& core, std::uint64_t long_bytes);
   /// Those that are not over answer `unavailable`.
   ~StartedCalls() { stop(); }
+
+  /// Whether a message of that length to a rank of the node is shown. The same in all ranks.
+  bool is_long(std::size_t bytes) const { return bytes >= long_bytes_; }
 
   /// Takes the source and sends what leaves at once. Errors: peer_dead.
   Result<std::shared_ptr<StartedCall>> start(CallStart start);
@@ -54,12 +56,15 @@ class StartedCalls final : public progress::Background {
   /// The oldest call, where at least so many are under way; else null.
   std::shared_ptr<StartedCall> oldest_of(std::size_t least);
 
-  launch::Launch& launch_;
-  progress::Waiting& waiting_;
-  exchange::Letters& letters_;
-  const bool leads_;
+  CallMemory memory_for(const CallStart& start);
+
+  core::Core& core_;
+  const std::uint64_t long_bytes_;
+  const std::shared_ptr<ShownMemory> shown_;
   base::Mutex mutex_;
   std::vector<std::shared_ptr<StartedCall>> calls_ GRAPNEL_GUARDED_BY(mutex_);  ///< in the order of their starts
+  /// Whose memory is shown; over and not waited for, or in `calls_`.
+  std::vector<std::weak_ptr<StartedCall>> showing_ GRAPNEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace grapnel::collective

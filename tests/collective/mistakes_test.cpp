@@ -58,7 +58,9 @@ TEST(CollectiveMistakes, AreNamedWhereCallsAreStarted) {
   for (const Shape shape : kShapes) {
     for (const char* const mistake : {"count", "operation", "kind", "root", "length"}) {
       expect_named(shape, mistake, "OneStartsAnother");
+      expect_named(shape, mistake, "OneStartsAnotherOfLongData");
     }
+    expect_named(shape, "shorter", "OneStartsAnotherOfLongData");
   }
   expect_named({3, 3}, "blocking", "OneStartsAnother");
 }
@@ -185,22 +187,25 @@ WORLD_TEST_ON(CollectiveBody, OneErrsInLongData, std::vector<Shape>{}) {
 }
 
 // Likewise, of calls that are started.
-WORLD_TEST_ON(CollectiveBody, OneStartsAnother, std::vector<Shape>{}) {
+static void start_another(Runtime& g, std::size_t count) {
   const char* const given = std::getenv("GRAPNEL_TEST_MISTAKE");
   const std::string all = given != nullptr ? given : "", mistake = g.rank() == kOdd ? all : "";
-  std::int64_t x[3] = {1, 1, 1}, y[6] = {};
+  std::vector<std::int64_t> numbers(3 * count + 1, 1), sums(6 * count);
+  std::int64_t *const x = numbers.data(), *const y = sums.data();
+  const std::size_t bytes = count * sizeof *x;
   const Reduction sum = integers(Operation::sum);
-  const std::vector<std::size_t> right = {8, 8, 8}, wrong = {8, 8, 0};
+  const std::vector<std::size_t> right(3, bytes), wrong = {bytes, bytes, 0};
   const auto start = [&]() -> Result<PendingCollective> {
-    if (all == "root") return g.start_broadcast(x, sizeof x, mistake.empty() ? Rank{0} : Rank{2});
+    if (all == "root") return g.start_broadcast(x, bytes, mistake.empty() ? Rank{0} : Rank{2});
     if (all == "length") return g.start_alltoall(g.world(), x, mistake.empty() ? right : wrong, y, right);
-    if (mistake == "count") return g.start_allreduce(sum, x, y, 2);
-    if (mistake == "operation") return g.start_allreduce(integers(Operation::maximum), x, y, 1);
-    if (mistake == "kind") return g.start_allgather(x, y, sizeof x[0]);
-    return g.start_allreduce(sum, x, y, 1);
+    if (mistake == "count") return g.start_allreduce(sum, x, y, count + 1);
+    if (mistake == "shorter") return g.start_allreduce(sum, x, y, 1);
+    if (mistake == "operation") return g.start_allreduce(integers(Operation::maximum), x, y, count);
+    if (mistake == "kind") return g.start_allgather(x, y, bytes);
+    return g.start_allreduce(sum, x, y, count);
   };
   if (mistake == "blocking") {
-    ASSERT_OK(g.allreduce(sum, x, y, 1));
+    ASSERT_OK(g.allreduce(sum, x, y, count));
   } else {
     auto call = start();
     ASSERT_OK(call.status());
@@ -208,6 +213,9 @@ WORLD_TEST_ON(CollectiveBody, OneStartsAnother, std::vector<Shape>{}) {
   }
   ASSERT_OK(g.barrier());
 }
+
+WORLD_TEST_ON(CollectiveBody, OneStartsAnother, std::vector<Shape>{}) { start_another(g, 1); }
+WORLD_TEST_ON(CollectiveBody, OneStartsAnotherOfLongData, std::vector<Shape>{}) { start_another(g, 20'000); }
 
 // Likewise, of a CollectiveDeath.
 WORLD_TEST_ON(CollectiveBody, OneDies, std::vector<Shape>{}) {

@@ -322,7 +322,7 @@ std::size_t segment_bytes() {
 
 WORLD_TEST_ON(Groups, ThousandsLeaveNothing, (std::vector<Shape>{{4, 1}, {4, 2}})) {
   const int groups = simulated(g) ? 30 : 1000;
-  const int allocations = simulated(g) ? 3 : 10;  // of each
+  const int allocations = simulated(g) ? 3 : 4;  // of each
   base::Random random(world_seed());
   // Connections are made at first use: every rank uses all of them before anything is counted.
   const auto everywhere = g.allocate(8);

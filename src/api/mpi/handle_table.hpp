@@ -32,7 +32,7 @@ std::uint64_t number_of(Handle handle) {
 template <typename Handle, typename Value>
 class HandleTable {
  public:
-  /// `first_slots`, a power of two: more of them for a table whose look-ups shall nearly always find their slot at once.
+  /// `first_slots`, a power of two: more of them where nearly every look-up shall find its slot at once.
   explicit HandleTable(std::size_t first_slots = kFirstSlots) : first_slots_(first_slots) {}
 
   /// Null: it is not there.
