@@ -1,6 +1,7 @@
 // The way of a release: what this rank wrote goes to its homes, and an interval names it.
 //
-//   1. a full fence, then the served log: home pages that another node was given are watched from now on
+//   1. a full fence, then the served log: home pages that another node was given are watched from now on, or count as
+//      written (served.cpp)
 //   2. collect: which watched pages were written; and those that are carried
 //   3. cached ones, with hlrc: diffs to their homes, by home, and each home's acknowledgement
 //   4. an interval that names the cached ones, and home pages of which another node has a copy

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "base/units.hpp"
 #include "os/host.hpp"
@@ -33,11 +34,17 @@ class CpuPlaces {
     if (mine_.load(std::memory_order_relaxed) != now) mine_.store(now, std::memory_order_relaxed);
   }
 
-  /// Of those that the caller may run on, the one with the fewest ranks, where it has two fewer than `cpu`.
+  /// Of those that the caller may run on (ascending), the one with the fewest ranks, where it has two fewer than `cpu`.
   std::optional<int> emptier_than(int cpu, std::span<const int> allowed) const {
-    if (allowed.empty()) return std::nullopt;
+    if (allowed.empty() || cpu < 0 || cpu > allowed.back()) return std::nullopt;
+    std::vector<int> ranks(static_cast<std::size_t>(allowed.back()) + 1);
+    for (const os::Word& one : cpus_) {
+      const std::uint32_t at = one.load(std::memory_order_relaxed);
+      if (at > 0 && at <= ranks.size()) ++ranks[at - 1];
+    }
+    const auto ranks_at = [&ranks](int one) { return ranks[static_cast<std::size_t>(one)]; };
     const int least =
-        *std::min_element(allowed.begin(), allowed.end(), [this](int a, int b) { return ranks_at(a) < ranks_at(b); });
+        *std::min_element(allowed.begin(), allowed.end(), [&](int a, int b) { return ranks_at(a) < ranks_at(b); });
     return ranks_at(least) + 2 <= ranks_at(cpu) ? std::optional(least) : std::nullopt;
   }
 
@@ -57,12 +64,6 @@ class CpuPlaces {
  private:
   static constexpr std::uint64_t kBetweenLooks_ns = base::kMillisecond_ns;
   static constexpr std::uint64_t kLongestPause_ns = 1000 * base::kMillisecond_ns;
-
-  std::ptrdiff_t ranks_at(int cpu) const {
-    return std::count_if(cpus_.begin(), cpus_.end(), [cpu](const os::Word& one) {
-      return one.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(cpu + 1);
-    });
-  }
 
   const std::span<os::Word> cpus_;
   os::Word& mine_;
