@@ -46,34 +46,29 @@ bool random_program_fails(std::uint64_t seed, dsm::ProtocolChoice protocol) {
   });
 }
 
-// Rank 0 writes under a lock, takes another one inside, by which the page becomes stale, and gives the first one on to
-// rank 3 of the next node, while rank 1 of its own node flushes the same page. The page is at home with rank 4.
-bool nested_locks_fail(std::uint64_t seed) {
+// Rank 0 writes its word under lock 1, which `gives_back` gives on to rank 3 of the next node; `beside` is what ranks 1
+// and 2 do. The page is at home with rank 4.
+template <typename GiveBack, typename Beside>
+bool words_given_on_fail(std::uint64_t seed, std::uint64_t rounds, GiveBack gives_back, Beside beside) {
   std::atomic<std::uint64_t> written{0};  // by rank 0, under lock 1: the ranks share a process here
   return fails({5, 3}, seed, [&](Runtime& g, std::uint64_t) {
-    constexpr std::uint64_t kRounds = 12;
     heap_settings = {};
     SmallHeap h(g);
     if (h.me() == 4) h.set(4000, 1);
     h.barrier();
     bool right = true;
-    for (std::uint64_t round = 1; round <= kRounds; ++round) {
-      const std::size_t word = 8 * static_cast<std::size_t>(h.me());
+    for (std::uint64_t round = 1; round <= rounds; ++round) {
       if (h.me() == 0) {
         h.lock(1);
-        h.set(word, round);
+        h.set(0, round);
         written = round;
-        h.lock(2);
-        h.unlock(2);
-        h.unlock(1);
+        gives_back(h);
       } else if (h.me() == 3) {
         h.lock(1);
         right = right && h.get(0) == written;
         h.unlock(1);
       } else if (h.me() != 4) {
-        h.set(word, round);
-        h.lock(2 + h.me() % 2);
-        h.unlock(2 + h.me() % 2);
+        beside(h, round);
       }
     }
     h.barrier();
@@ -81,39 +76,37 @@ bool nested_locks_fail(std::uint64_t seed) {
   });
 }
 
-// Ranks 0 and 1 of a node write to one page again and again, each its own word, so that it is not watched. Rank 0 gives
-// its lock on to rank 3 of the next node while rank 1 flushes the page, to its home with rank 4.
+void write_under(SmallHeap& h, std::uint64_t round, int lock) {
+  h.set(8 * static_cast<std::size_t>(h.me()), round);
+  h.lock(lock);
+  h.unlock(lock);
+}
+
+// Rank 0 takes another lock inside, by which the page becomes stale, while rank 1 of its own node flushes it.
+bool nested_locks_fail(std::uint64_t seed) {
+  return words_given_on_fail(
+      seed, 12,
+      [](SmallHeap& h) {
+        h.lock(2);
+        h.unlock(2);
+        h.unlock(1);
+      },
+      [](SmallHeap& h, std::uint64_t round) { write_under(h, round, 2 + h.me() % 2); });
+}
+
+// Ranks 0 and 1 of a node alone write to the page, again and again, so that it is not watched; rank 0 gives its lock on
+// while rank 1 flushes it.
 bool steady_pages_fail(std::uint64_t seed) {
-  std::atomic<std::uint64_t> written{0};  // by rank 0, under lock 1: the ranks share a process here
-  return fails({5, 3}, seed, [&](Runtime& g, std::uint64_t) {
-    constexpr std::uint64_t kRounds = 20;
-    heap_settings = {};
-    SmallHeap h(g);
-    if (h.me() == 4) h.set(4000, 1);
-    h.barrier();
-    bool right = true;
-    for (std::uint64_t round = 1; round <= kRounds; ++round) {
-      const std::size_t word = 8 * static_cast<std::size_t>(h.me());
-      if (h.me() == 0) {
-        h.lock(1);
-        h.set(word, round);
-        written = round;
+  return words_given_on_fail(
+      seed, 20,
+      [](SmallHeap& h) {
         h.lock(2);  // at home elsewhere: time passes
         h.unlock(1);
         h.unlock(2);
-      } else if (h.me() == 1) {
-        h.set(word, round);
-        h.lock(0);
-        h.unlock(0);
-      } else if (h.me() == 3) {
-        h.lock(1);
-        right = right && h.get(0) == written;
-        h.unlock(1);
-      }
-    }
-    h.barrier();
-    return right;
-  });
+      },
+      [](SmallHeap& h, std::uint64_t round) {
+        if (h.me() == 1) write_under(h, round, 0);
+      });
 }
 
 // Random programs whose records are collected, several in one heap.
