@@ -1,6 +1,7 @@
 // Long data of started calls inside a node, which its receivers copy from where the sender has it: lengths around the
 // threshold and around pieces, several calls at once, memory that is used again, and none.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <vector>
 
 #include "base/units.hpp"
@@ -16,15 +17,19 @@ constexpr std::size_t kThreshold = 16 * base::kKiB;  // GRAPNEL_COLLECTIVE_LONG_
 constexpr std::size_t kPiece = 64 * base::kKiB;
 constexpr std::uint64_t kKinds = 5;
 
-std::size_t size_of(std::uint64_t kind, std::size_t bytes) { return kind < 2 ? bytes / sizeof(double) : bytes; }
+/// What makes the longest message of that kind (start_kind) so long.
+std::size_t size_of(const Runtime& g, std::uint64_t kind, std::size_t bytes) {
+  const auto last = static_cast<std::size_t>(std::max(g.size() - 1, 1));
+  return kind < 2 ? bytes / sizeof(double) : kind == 4 ? bytes / last : bytes;
+}
 
 }  // namespace
 
 WORLD_TEST(ShownData, ArrivesWhateverItsLength) {
   std::uint64_t round = 0;
-  for (const std::size_t bytes : {kThreshold - 8, kThreshold, kThreshold + 8, kPiece, kPiece + 8, 5 * kPiece - 8}) {
+  for (const std::size_t bytes : {kThreshold - 8, kThreshold, kPiece + 8, 2 * kPiece}) {
     for (std::uint64_t kind = 0; kind < kKinds; ++kind) {
-      Started call = start_kind(g, g.world(), kind, ++round, size_of(kind, bytes));
+      Started call = start_kind(g, g.world(), kind, ++round, size_of(g, kind, bytes));
       ASSERT_NO_FATAL_FAILURE(call.wait_and_compare()) << "kind " << kind << ", " << bytes;
     }
   }
@@ -32,10 +37,11 @@ WORLD_TEST(ShownData, ArrivesWhateverItsLength) {
 
 // Waited for from the last to the first: a call is over only when all that it shows was copied.
 WORLD_TEST(ShownData, OfManyCallsAtOnce) {
-  for (std::uint64_t round = 0; round < 3; ++round) {
+  for (std::uint64_t round = 0; round < 2; ++round) {
     std::vector<Started> calls;
-    for (std::uint64_t i = 0; i < 3 * kKinds; ++i) {
-      calls.push_back(start_kind(g, g.world(), i, 100 * round + i, size_of(i % kKinds, (i + 1) * kThreshold / 2)));
+    for (std::uint64_t i = 0; i < 2 * kKinds; ++i) {
+      calls.push_back(
+          start_kind(g, g.world(), i, 100 * round + i, size_of(g, i % kKinds, (1 + i % 6) * kThreshold / 2)));
     }
     while (!calls.empty()) {
       ASSERT_NO_FATAL_FAILURE(calls.back().wait_and_compare()) << calls.size();
@@ -46,7 +52,7 @@ WORLD_TEST(ShownData, OfManyCallsAtOnce) {
 
 // A call that is let go, and one that is waited for late: their memory stays until both are over.
 WORLD_TEST(ShownData, OfCallsThatAreLetGo) {
-  for (std::uint64_t round = 0; round < 20; ++round) {
+  for (std::uint64_t round = 0; round < 8; ++round) {
     Started late = start_sum(g, g.world(), round, 5000);
     { Started dropped = start_allgather(g, g.world(), 1000 + round, kThreshold); }
     ASSERT_NO_FATAL_FAILURE(start_broadcast(g, g.world(), 2000 + round, 2 * kThreshold).wait_and_compare());
