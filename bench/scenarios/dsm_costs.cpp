@@ -93,8 +93,8 @@ double time_get_and_trap(Session& s, const DsmWork& work) {
   return time_ns;
 }
 
-// The heap brings along what it used together with a page in the last eight intervals. Behind so many others each access
-// is a miss by itself.
+// The heap brings along what it used together with a page in the last eight intervals. Behind so many others each
+// access is a miss by itself.
 double time_miss(Session& s, const DsmWork& work) {
   constexpr std::size_t kIntervals = 9;
   const HeapPages pages = lasting_pages(s, DsmOperation::miss, kStep * (kAccesses + 1));
