@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/check.hpp"
+
 namespace grapnel::collective {
 
 ShownMemory::Block ShownMemory::take_kept(std::size_t bytes) {
@@ -33,6 +35,7 @@ Result<ShownMemory::Block> ShownMemory::take(std::size_t bytes) {
 }
 
 void ShownMemory::give_back(Block block) {
+  GRAPNEL_ASSERT(block.begin != nullptr, "no block, of {} bytes, is given back", block.bytes);
   const base::MutexLock lock(mutex_);
   kept_.push_back(block);
 }

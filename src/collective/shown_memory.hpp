@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.hpp"
 #include "base/mutex.hpp"
 #include "base/units.hpp"
 #include "collective/own_segments.hpp"
@@ -21,7 +22,7 @@ namespace grapnel::collective {
 
 class ShownMemory {
  public:
-  /// Of blocks that no call has.
+  /// Of blocks that no call has: where they are more and none fits, `take` frees them.
   static constexpr std::size_t kMostKeptBytes = 32 * base::kMiB;
 
   struct Block {
@@ -51,7 +52,9 @@ class CallMemory {
   explicit CallMemory(std::size_t bytes)
       : own_(std::make_unique_for_overwrite<std::byte[]>(bytes)), bytes_(own_.get(), bytes) {}
   CallMemory(std::shared_ptr<ShownMemory> owner, ShownMemory::Block block, std::size_t bytes)
-      : owner_(std::move(owner)), block_(block), bytes_(block.begin, bytes) {}
+      : owner_(std::move(owner)), block_(block), bytes_(block.begin, bytes) {
+    GRAPNEL_ASSERT(bytes <= block.bytes, "a call of {} bytes in a block of {}", bytes, block.bytes);
+  }
   ~CallMemory() { give_back(); }
   CallMemory(CallMemory&& other) noexcept { *this = std::move(other); }
   CallMemory& operator=(CallMemory&& other) noexcept;

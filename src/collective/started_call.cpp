@@ -49,6 +49,8 @@ bool StartedCall::advance(core::Core& core) {
 
 void StartedCall::end(Status status) {
   GRAPNEL_ASSERT(!is_over(), "{} ends twice", to_string(start_.call));
+  GRAPNEL_ASSERT(!status.ok() || shown_.empty(), "{} ends, {} messages are shown", to_string(start_.call),
+                 shown_.size());
   status_ = std::move(status);
   over_.store(true, std::memory_order_release);  // pairs with `is_over`
 }

@@ -9,6 +9,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/check.hpp"
 #include "dsm/heap.hpp"
 #include "dsm/planted.hpp"
 
@@ -39,6 +40,8 @@ std::vector<std::size_t> Heap::watch_what_was_served(std::vector<std::size_t>& w
 
 // Written soon: at this release or, where it was read between two writes, at the next one.
 void Heap::learn_served(const std::vector<std::size_t>& watched, const std::vector<std::size_t>& written) {
+  GRAPNEL_ASSERT(std::is_sorted(written.begin(), written.end()), "{} written pages, which do not ascend",
+                 written.size());
   const auto is_written = [&](std::size_t page) { return std::binary_search(written.begin(), written.end(), page); };
   for (const std::size_t page : served_not_written_) served_.seen(page, is_written(page));
   served_not_written_.clear();

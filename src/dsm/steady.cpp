@@ -13,6 +13,7 @@
 #include <atomic>
 #include <iterator>
 
+#include "base/check.hpp"
 #include "dsm/diff.hpp"
 #include "dsm/heap.hpp"
 #include "dsm/planted.hpp"
@@ -44,6 +45,7 @@ void Heap::add_steady(std::vector<std::size_t>& written) {
 }
 
 void Heap::find_steady(const std::vector<std::size_t>& cached) {
+  GRAPNEL_ASSERT(std::is_sorted(cached.begin(), cached.end()), "{} cached pages, which do not ascend", cached.size());
   std::vector<std::size_t> twice;
   std::set_intersection(cached.begin(), cached.end(), last_written_.begin(), last_written_.end(),
                         std::back_inserter(twice));

@@ -12,6 +12,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/check.hpp"
+
 namespace grapnel::dsm {
 
 class UsedTogether {
@@ -44,6 +46,8 @@ class UsedTogether {
     const auto found = places_.find(page);
     if (found == places_.end()) return;
     const auto& pages = intervals_[found->second.interval % kRemembered];
+    GRAPNEL_ASSERT(found->second.at < pages.size() && pages[found->second.at] == page, "page {} is not at {} of {}",
+                   page, found->second.at, pages.size());
     for (std::size_t step = 1; step < pages.size(); ++step) {
       if (!visit(pages[(found->second.at + step) % pages.size()])) return;
     }
